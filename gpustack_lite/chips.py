@@ -1,0 +1,92 @@
+"""Known chips, and the SPEC that declares devices which are not there, such as `8x910B3-64G`."""
+
+import re
+from dataclasses import dataclass
+
+from gpustack_lite.domain import Device, DeviceKind
+from gpustack_lite.errors import Refusal
+
+GIB = 1024**3
+_SPEC = re.compile(r"^(?P<count>[1-9][0-9]{0,3})x(?P<chip>[A-Za-z0-9][A-Za-z0-9_.+]*)-(?P<memory>[1-9][0-9]{0,4})G$")
+_CUDA_PREFIXES = (
+    "A100",
+    "A800",
+    "A10",
+    "A30",
+    "A40",
+    "H100",
+    "H200",
+    "H20",
+    "H800",
+    "B200",
+    "L4",
+    "L20",
+    "L40",
+    "V100",
+    "T4",
+    "RTX",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """`count` devices of one chip, each with `memory_bytes`."""
+
+    count: int
+    chip: str
+    kind: DeviceKind
+    memory_bytes: int
+
+
+def kind_of(chip: str) -> DeviceKind:
+    """The device kind of a chip's name; Huawei's names start with 910 or 310.
+
+    Raises:
+        Refusal: `unknown_chip`.
+    """
+    upper = chip.upper()
+    if upper.startswith(("910", "310", "ASCEND", "A2", "A3")) and not upper.startswith("A30"):
+        return "ascend"
+    if upper.startswith(_CUDA_PREFIXES):
+        return "cuda"
+    if upper.startswith("MI"):
+        return "rocm"
+    raise Refusal("unknown_chip", chip=chip)
+
+
+def parse_spec(spec: str) -> tuple[Declared, ...]:
+    """`COUNTxCHIP-MEMORY`, comma-separated for mixtures; memory in GiB.
+
+    Raises:
+        Refusal: `bad_simulate_spec` or `unknown_chip`.
+    """
+    return tuple(_parse_one(part.strip(), spec) for part in spec.split(","))
+
+
+def _parse_one(part: str, spec: str) -> Declared:
+    match = _SPEC.match(part)
+    if match is None:
+        raise Refusal("bad_simulate_spec", spec=spec[:200])
+    chip = match["chip"]
+    return Declared(int(match["count"]), chip, kind_of(chip), int(match["memory"]) * GIB)
+
+
+def declared_devices(worker: str, declared: tuple[Declared, ...]) -> tuple[Device, ...]:
+    """The devices of a SPEC, numbered through, each marked as simulated."""
+    chips = [each for each in declared for _ in range(each.count)]
+    return tuple(
+        Device(
+            worker=worker,
+            index=index,
+            physical_id=index,
+            serial=f"SIM-{worker}-{index}",
+            kind=each.kind,
+            chip=each.chip,
+            memory_total_bytes=each.memory_bytes,
+            memory_used_bytes=0,
+            health="ok",
+            utilization=0.0,
+            simulated=True,
+        )
+        for index, each in enumerate(chips)
+    )

@@ -1,0 +1,303 @@
+"""The tables. Spec columns are written by the server alone, status columns only by what a worker reported.
+
+Ids are never used again (AUTOINCREMENT), so that a late message about a deleted row cannot hit its successor.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator
+from sqlmodel import Field, SQLModel
+
+_AUTOINCREMENT = {"sqlite_autoincrement": True}
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """Times are stored and returned in UTC, with a zone, on SQLite as on PostgreSQL."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
+
+
+class Counter(SQLModel, table=True):
+    """Named counters, moved only in the transaction whose result they number: "changes", "cluster", "models", ..."""
+
+    __tablename__ = "counters"
+    name: str = Field(primary_key=True)
+    value: int = Field(default=0, sa_type=BigInteger)
+
+
+class Leadership(SQLModel, table=True):
+    """One row (id 1): who may reconcile, and since which epoch. A write under an older epoch must find no row."""
+
+    __tablename__ = "leadership"
+    id: int = Field(default=1, primary_key=True)
+    holder: str = ""
+    epoch: int = 0
+    expires_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class Secret(SQLModel, table=True):
+    """Secrets of the cluster that must be readable again, such as the one engine keys are derived from."""
+
+    __tablename__ = "secrets"
+    name: str = Field(primary_key=True)
+    value: str
+
+
+class User(SQLModel, table=True):
+    __tablename__ = "users"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    username: str = Field(unique=True, index=True)
+    role: str = "admin"
+    password_hash: str
+    must_change_password: bool = False
+    active: bool = True
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class ApiKey(SQLModel, table=True):
+    __tablename__ = "api_keys"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(index=True)
+    user_id: int = Field(foreign_key="users.id", index=True)
+    digest: str = Field(unique=True)
+    prefix: str
+    scopes: list[str] = Field(default_factory=list, sa_type=JSON)
+    models: list[str] = Field(default_factory=lambda: ["*"], sa_type=JSON)
+    expires_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    created_at: datetime = Field(sa_type=UtcTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class LoginSession(SQLModel, table=True):
+    __tablename__ = "sessions"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="users.id", index=True)
+    digest: str = Field(unique=True)
+    csrf_digest: str
+    address: str | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    expires_at: datetime = Field(sa_type=UtcTime)
+
+
+class Model(SQLModel, table=True):
+    """What the user wants. `launch_generation` is the generation at which its instances last had to change."""
+
+    __tablename__ = "models"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True, index=True)
+    source: str
+    backend: str | None = None
+    backend_version: str | None = None
+    replicas: int = 1
+    options: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    env: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    placement: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    restart_limit: int = 5
+    stopped: bool = False
+    generation: int = 1
+    launch_generation: int = 1
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    updated_at: datetime = Field(sa_type=UtcTime)
+
+
+class Worker(SQLModel, table=True):
+    __tablename__ = "workers"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    uid: str = Field(unique=True)
+    name: str = Field(unique=True, index=True)
+    labels: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
+    credential_digest: str = Field(index=True)
+    hostname: str = ""
+    data_address: str = "127.0.0.1"
+    version: str = ""
+    cpu_count: int | None = None
+    ram_total_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    ram_used_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    ram_own_bytes: int = Field(default=0, sa_type=BigInteger)
+    ram_reserve_bytes: int = Field(default=0, sa_type=BigInteger)
+    simulated: bool = False
+    backend_versions: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    state: str = "joining"
+    """joining (no heartbeat yet), ready, silent."""
+    assignment_revision: int = 0
+    applied_revision: int = 0
+    joined_at: datetime = Field(sa_type=UtcTime)
+    seen_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class WorkerDevice(SQLModel, table=True):
+    __tablename__ = "devices"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    worker_id: int = Field(foreign_key="workers.id", index=True)
+    index: int
+    kind: str
+    chip: str
+    physical_id: int | None = None
+    serial: str | None = None
+    memory_total_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    memory_used_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    health: str = "unknown"
+    schedulable: bool = True
+    utilization: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    simulated: bool = False
+
+
+class ModelInstance(SQLModel, table=True):
+    """One replica. Its claim counts on its worker's devices as long as `holds_claim`."""
+
+    __tablename__ = "instances"
+    __table_args__ = (Index("instances_by_worker", "worker_id", "state"), _AUTOINCREMENT)
+    id: int | None = Field(default=None, primary_key=True)
+
+    # spec: the server
+    model_id: int = Field(index=True)
+    model_name: str
+    generation: int
+    worker_id: int | None = None
+    device_indices: list[int] = Field(default_factory=list, sa_type=JSON)
+    claim: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """ClaimDoc of the placement; None while pending."""
+    memory: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    assigned: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """The AssignedInstance document without its engine key: immutable once placed."""
+    holds_claim: bool = False
+    released: bool = False
+    """True once a STOPPING instance was drained: it has left the Assignment and its processes are to end."""
+    reasons: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    reason_counts: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    remedies: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    created_at: datetime = Field(sa_type=UtcTime)
+    stopping_since: datetime | None = Field(default=None, sa_type=UtcTime)
+    left_routes_at_revision: int | None = None
+
+    # status: the worker (the state also by the server, through lifecycle.move)
+    state: str = "pending"
+    said: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    pid: int | None = None
+    port: int | None = None
+    attempt: int = 0
+    gave_up: bool = False
+    next_try_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    context_length: int | None = None
+    simulated: bool = False
+    launch: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    state_since: datetime = Field(sa_type=UtcTime)
+    ready_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class Inspection(SQLModel, table=True):
+    """One worker's answer about one source; without `answered_at` it is still asked in the worker's Assignment."""
+
+    __tablename__ = "inspections"
+    source: str = Field(primary_key=True)
+    worker_id: int = Field(primary_key=True)
+    asked_at: datetime = Field(sa_type=UtcTime)
+    answered_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    facts: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    refused: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+
+
+class CustomBackend(SQLModel, table=True):
+    __tablename__ = "custom_backends"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True)
+    spec: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class JoinToken(SQLModel, table=True):
+    __tablename__ = "join_tokens"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    digest: str = Field(unique=True)
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    expires_at: datetime = Field(sa_type=UtcTime)
+
+
+class Event(SQLModel, table=True):
+    """The diary: moves of instances and what else a person may want to know of later."""
+
+    __tablename__ = "events"
+    __table_args__ = (Index("events_by_instance", "instance_id"), Index("events_by_model", "model_id"), _AUTOINCREMENT)
+    id: int | None = Field(default=None, primary_key=True)
+    at: datetime = Field(sa_type=UtcTime)
+    kind: str
+    """"move", or a noun and a participle: "worker_joined", "model_created", "key_created" ..."""
+    model_id: int | None = None
+    model_name: str | None = None
+    instance_id: int | None = None
+    worker_id: int | None = None
+    worker_name: str | None = None
+    from_state: str | None = None
+    to_state: str | None = None
+    code: str | None = None
+    params: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+
+
+class Change(SQLModel, table=True):
+    """What `/watch` tells. The id comes from counter "changes" in the writing transaction: no gap, no reordering."""
+
+    __tablename__ = "changes"
+    id: int = Field(primary_key=True, sa_type=BigInteger)
+    at: datetime = Field(sa_type=UtcTime)
+    kind: str
+    """"model", "instance", "worker", "key", "event"."""
+    op: str
+    """"put" or "delete"."""
+    object_id: int
+    document: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+
+
+class GatewayRow(SQLModel, table=True):
+    """What a gateway last said; one that is silent for 60 s is not counted."""
+
+    __tablename__ = "gateways"
+    gateway_id: str = Field(primary_key=True)
+    epoch: int = 0
+    models_revision: int = 0
+    credentials_revision: int = 0
+    leases: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    seen_at: datetime = Field(sa_type=UtcTime)
+
+
+class UsageRecord(SQLModel, table=True):
+    """One request. The primary key makes a batch that is sent twice count once."""
+
+    __tablename__ = "usage"
+    __table_args__ = (Index("usage_by_time", "started_at"),)
+    request_id: str = Field(primary_key=True)
+    key_id: int | None = None
+    user_id: int | None = None
+    model: str = Field(index=True)
+    instance_id: int | None = None
+    path: str
+    started_at: datetime = Field(sa_type=UtcTime)
+    seconds: float
+    ttft_seconds: float | None = None
+    status: int
+    cause: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    partial: bool = False

@@ -1,0 +1,3 @@
+"""Sentences of the backend."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Sentences of the cli."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

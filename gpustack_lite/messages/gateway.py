@@ -1,0 +1,3 @@
+"""Sentences of the gateway."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Sentences of the lifecycle."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Sentences of the scheduler."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Sentences of the server."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

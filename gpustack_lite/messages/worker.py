@@ -1,0 +1,3 @@
+"""Sentences of the worker."""
+
+SENTENCES: dict[str, tuple[str, str]] = {}

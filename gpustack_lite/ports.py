@@ -1,0 +1,376 @@
+"""Clock, randomness, network, disk and processes: the only doors to the machine, so that a simulation can stand in."""
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import signal
+import ssl
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import psutil
+
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+    def wall(self) -> datetime: ...
+    async def sleep(self, seconds: float) -> None: ...
+    def pause(self, seconds: float) -> None:
+        """Sleep in a thread that has no event loop."""
+
+
+class Randomness(Protocol):
+    def token(self, byte_count: int = 32) -> str: ...
+    def unique_id(self) -> str: ...
+    def uniform(self, low: float, high: float) -> float: ...
+
+
+class Network(Protocol):
+    async def connect(
+        self, make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[asyncio.Transport, P]: ...
+
+    async def connect_unix(self, make: Callable[[], P], path: str) -> tuple[asyncio.Transport, P]: ...
+
+
+class Disk(Protocol):
+    def read(self, path: Path) -> bytes | None:
+        """The whole content, or None when there is no such file."""
+
+    def replace(self, path: Path, content: bytes, mode: int = 0o600) -> None:
+        """Atomically, and on the platter when it returns: write beside, fsync, rename, fsync the directory."""
+
+    def append(self, path: Path, content: bytes) -> None:
+        """Fsynced when it returns; created with mode 0600."""
+
+    def remove(self, path: Path) -> None:
+        """Durable when it returns; no error when there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process that cannot be mistaken for a later one with the same pid."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Processes(Protocol):
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path | None = None,
+        output: Path | None = None,
+        pass_fds: Sequence[int] = (),
+        new_session: bool = True,
+    ) -> Identity:
+        """Start a child that inherits no descriptor but `pass_fds`; `output` takes stdout and stderr, appended.
+
+        Raises:
+            OSError: the program cannot be started.
+        """
+
+    def identify(self, pid: int) -> Identity | None: ...
+    def is_alive(self, identity: Identity) -> bool:
+        """True only for this very process; a zombie counts as dead."""
+
+    def send(self, identity: Identity, signum: int) -> bool: ...
+    async def wait(self, identity: Identity) -> int | None:
+        """Until the process has ended. The exit code (negative: signal), or None where it is not our child."""
+
+    def marked(self, variable: str, value: str) -> list[Identity]:
+        """Every living process of this machine whose environment holds `variable=value`."""
+
+    def descendants(self, identity: Identity) -> list[Identity]: ...
+    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed: ...
+
+
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class SystemRandomness:
+    def token(self, byte_count: int = 32) -> str:
+        return secrets.token_urlsafe(byte_count)
+
+    def unique_id(self) -> str:
+        return str(uuid.uuid4())
+
+    def uniform(self, low: float, high: float) -> float:
+        return random.uniform(low, high)  # noqa: S311  # jitter, not a secret
+
+
+class SystemNetwork:
+    async def connect(
+        self, make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[asyncio.Transport, P]:
+        return await asyncio.get_running_loop().create_connection(make, host, port, ssl=tls)
+
+    async def connect_unix(self, make: Callable[[], P], path: str) -> tuple[asyncio.Transport, P]:
+        return await asyncio.get_running_loop().create_unix_connection(make, path)
+
+
+class SystemDisk:
+    def read(self, path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def replace(self, path: Path, content: bytes, mode: int = 0o600) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        try:
+            os.fchmod(descriptor, mode)
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        beside.rename(path)
+        _sync_directory(path.parent)
+
+    def append(self, path: Path, content: bytes) -> None:
+        is_new = not path.exists()
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if is_new:
+            _sync_directory(path.parent)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        _sync_directory(path.parent)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class SystemProcesses:
+    """Linux first: /proc and pidfds. Elsewhere psutil answers what it can."""
+
+    def __init__(self) -> None:
+        self._boot_id = _boot_id()
+        self._exit_codes: dict[int, int] = {}
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path | None = None,
+        output: Path | None = None,
+        pass_fds: Sequence[int] = (),
+        new_session: bool = True,
+    ) -> Identity:
+        with contextlib.ExitStack() as stack:
+            target: Any = None
+            if output is not None:
+                descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                stack.callback(os.close, descriptor)
+                target = descriptor
+            child = subprocess.Popen(
+                list(argv),
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=target,
+                stderr=target,
+                pass_fds=tuple(pass_fds),
+                start_new_session=new_session,
+            )
+        identity = Identity(child.pid, _start_ticks(child.pid) or 0, self._boot_id)
+        child.returncode = 0  # `wait` below reaps it; Popen must neither wait for it nor warn
+        return identity
+
+    def identify(self, pid: int) -> Identity | None:
+        ticks = _start_ticks(pid)
+        return None if ticks is None else Identity(pid, ticks, self._boot_id)
+
+    def is_alive(self, identity: Identity) -> bool:
+        if identity.boot_id != self._boot_id or _start_ticks(identity.pid) != identity.start_ticks:
+            return False
+        return _state(identity.pid) not in {None, "Z", "X"}
+
+    def send(self, identity: Identity, signum: int) -> bool:
+        """Through a pidfd where the system has them: between the check and the signal the pid cannot change hands."""
+        if not hasattr(os, "pidfd_open"):
+            return self._send_by_pid(identity, signum)
+        try:
+            descriptor = os.pidfd_open(identity.pid)
+        except OSError:
+            return False
+        try:
+            if not self.is_alive(identity):
+                return False
+            signal.pidfd_send_signal(descriptor, signum)
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def _send_by_pid(self, identity: Identity, signum: int) -> bool:
+        if not self.is_alive(identity):
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(identity.pid, signum)
+            return True
+        return False
+
+    async def wait(self, identity: Identity) -> int | None:
+        while self.is_alive(identity):
+            await _until_readable_pidfd(identity.pid, at_most=1.0)
+        return self._reap(identity.pid)
+
+    def _reap(self, pid: int) -> int | None:
+        if pid not in self._exit_codes:
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                return None
+            if done == 0:
+                return None
+            self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
+        return self._exit_codes.pop(pid)
+
+    def marked(self, variable: str, value: str) -> list[Identity]:
+        wanted = f"{variable}={value}".encode()
+        return [each for pid in psutil.pids() if wanted in _environment(pid) and (each := self.identify(pid))]
+
+    def descendants(self, identity: Identity) -> list[Identity]:
+        if not self.is_alive(identity):
+            return []
+        try:
+            children = psutil.Process(identity.pid).children(recursive=True)
+        except psutil.Error:
+            return []
+        return [each for child in children if (each := self.identify(child.pid))]
+
+    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed:
+        done = subprocess.run(
+            list(argv),
+            env=None if env is None else dict(env),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return str(int(psutil.boot_time()))
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat after the command name (proc(5)): state first, start time the twentieth."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+def _state(pid: int) -> str | None:
+    if sys.platform == "linux":
+        fields = _stat_fields(pid)
+        return fields[0] if fields else None
+    return "R" if psutil.pid_exists(pid) else None
+
+
+def _start_ticks(pid: int) -> int | None:
+    if sys.platform == "linux":
+        fields = _stat_fields(pid)
+        return int(fields[19]) if fields else None
+    try:
+        return int(psutil.Process(pid).create_time() * 100)
+    except psutil.Error:
+        return None
+
+
+def _environment(pid: int) -> Iterable[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ()
+
+
+async def _until_readable_pidfd(pid: int, at_most: float) -> None:
+    """Wake when the process ends (pidfd), or after `at_most` seconds where there are no pidfds."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        await asyncio.sleep(min(at_most, 0.05))
+        return
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        async with asyncio.timeout(at_most):
+            await ended.wait()
+    except TimeoutError:
+        return
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What production code is handed instead of reaching out itself."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    randomness: Randomness = field(default_factory=SystemRandomness)
+    network: Network = field(default_factory=SystemNetwork)
+    disk: Disk = field(default_factory=SystemDisk)
+    processes: Processes = field(default_factory=SystemProcesses)

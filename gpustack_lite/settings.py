@@ -1,0 +1,105 @@
+"""Every setting with its default; order: command line > environment (GPUSTACK_LITE_*) > --config FILE > default."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import platformdirs
+import yaml
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gpustack_lite.errors import Refusal
+
+
+def default_data_dir() -> Path:
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return Path("/var/lib/gpustack-lite")
+    return Path(platformdirs.user_data_dir("gpustack-lite", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """Times are seconds, sizes bytes."""
+
+    model_config = SettingsConfigDict(env_prefix="GPUSTACK_LITE_", extra="ignore", frozen=True)
+    file_values: ClassVar[Mapping[str, Any]] = {}
+
+    data_dir: Path = Field(default_factory=default_data_dir)
+    host: str = "127.0.0.1"
+    port: int = Field(9090, ge=0, le=65535)
+    no_worker: bool = False
+    gateways: int = Field(1, ge=1, le=64)
+    database_url: str | None = None
+    simulate: str | None = None
+    name: str | None = None
+    labels: str = ""
+    log_level: str = "info"
+    lang: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+
+    # server
+    grace_seconds: float = 60.0
+    drain_seconds: float = 300.0
+    lease_seconds: float = 10.0
+    session_hours: float = 24.0
+    event_retention: int = 100_000
+    change_retention: int = 20_000
+    # gateway
+    request_body_bytes: int = 32 * 1024**2
+    first_byte_seconds: float = 600.0
+    idle_seconds: float = 300.0
+    connect_seconds: float = 5.0
+    stale_keys_max_seconds: float = 12 * 3600.0
+    # worker
+    heartbeat_seconds: float = 10.0
+    engine_ports: str = "21000-21999"
+    model_roots: tuple[Path, ...] = ()
+    ram_reserve_bytes: int = 512 * 1024**2
+    restart_backoff_seconds: float = 5.0
+    restart_limit: int = 5
+    stop_grace_seconds: float = 10.0
+    log_file_bytes: int = 32 * 1024**2
+    log_files_kept: int = 3
+    attempts_kept: int = 10
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, dict(cls.file_values))
+
+
+def load(config: Path | None = None, **given: Any) -> Settings:
+    """Settings from the command line (`given`, None meaning not given), the environment and the file.
+
+    Raises:
+        Refusal: `config_unreadable`, `config_unknown_key` or `bad_setting`.
+    """
+    values = {} if config is None else _read_file(config)
+    sources = type("Settings", (Settings,), {"file_values": values, "__module__": __name__})
+    try:
+        return sources(**{key: value for key, value in given.items() if value is not None})  # type: ignore[no-any-return]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise Refusal("bad_setting", name=name, why=first["msg"]) from error
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise Refusal("config_unreadable", path=str(path), why=str(error).splitlines()[0]) from error
+    if not isinstance(content, dict):
+        raise Refusal("config_unreadable", path=str(path), why="it is not a mapping")
+    values = {str(key).replace("-", "_"): value for key, value in content.items()}
+    unknown = sorted(set(values) - set(Settings.model_fields))
+    if unknown:
+        raise Refusal("config_unknown_key", path=str(path), key=unknown[0])
+    return values

@@ -1,0 +1,265 @@
+"""What processes say to each other. Unknown fields are ignored, so that versions may differ by one."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gpustack_lite.domain import DeviceKind, Health
+from gpustack_lite.lifecycle import State
+
+ADDRESS_HEADER = "x-gpustack-client"
+"""Set by the gateway on what it relays, overwriting what a client sent: the client's address."""
+
+
+class Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Said(Wire):
+    """A Sentence on the wire."""
+
+    code: str
+    params: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+
+
+class ClaimDoc(Wire):
+    device_count: int = 0
+    bytes_per_device: int = 0
+    ram_bytes: int = 0
+    device_kinds: tuple[DeviceKind, ...] = ("cpu",)
+
+
+# --- agents: /api/agent/v1 -------------------------------------------------------------------------------------------
+
+
+class Join(Wire):
+    """POST /join. `uid` is made once per data dir, so a worker that returns is known again."""
+
+    token: str
+    uid: str
+    name: str
+    labels: dict[str, str] = Field(default_factory=dict)
+    version: str
+    hostname: str
+    data_address: str = "127.0.0.1"
+
+
+class Joined(Wire):
+    worker_id: int
+    name: str
+    credential: str
+
+
+class DeviceReport(Wire):
+    index: int
+    kind: DeviceKind
+    chip: str
+    memory_total_bytes: int | None
+    memory_used_bytes: int | None = None
+    physical_id: int | None = None
+    serial: str | None = None
+    health: Health = "unknown"
+    schedulable: bool = True
+    utilization: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    simulated: bool = False
+
+
+class BackendVersionReport(Wire):
+    backend: str
+    version: str
+    device_kinds: tuple[DeviceKind, ...]
+    source: Literal["wheel", "path", "builtin"]
+    installed: bool
+
+
+class Heartbeat(Wire):
+    """POST /heartbeat every 10 s and at once after joining."""
+
+    version: str
+    cpu_count: int
+    ram_total_bytes: int
+    ram_used_bytes: int
+    ram_own_bytes: int = 0
+    """Of `ram_used_bytes`, what our own engines hold."""
+    ram_reserve_bytes: int = 0
+    simulated: bool = False
+    devices: tuple[DeviceReport, ...] = ()
+    backend_versions: tuple[BackendVersionReport, ...] = ()
+
+
+class AssignedInstance(Wire):
+    id: int
+    model: str
+    generation: int
+    source: str
+    source_revision: str | None = None
+    backend: str
+    backend_version: str | None = None
+    backend_spec: dict[str, Any] | None = None
+    """The definition of a custom backend; None for the built-in ones."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
+    devices: tuple[int, ...] = ()
+    claim: ClaimDoc = ClaimDoc()
+    context_length: int | None = None
+    engine_key: str
+    restart_limit: int = 5
+
+
+class Assignment(Wire):
+    """GET /assignment?after=REV&epoch=E: the complete desired state of one worker, sent when newer than (epoch, after).
+
+    `inspect` lists sources of which the server wants this worker's facts.
+    """
+
+    epoch: int
+    revision: int
+    instances: tuple[AssignedInstance, ...] = ()
+    inspect: tuple[str, ...] = ()
+
+
+class Progress(Wire):
+    """How far a phase has come; the totals are None where nobody knows."""
+
+    phase: Literal["engine", "weights", "load"]
+    bytes_done: int | None = None
+    bytes_total: int | None = None
+    fraction: float | None = None
+
+
+class InstanceStatus(Wire):
+    """What the worker knows of one instance. `at` is the worker's wall clock, for the timeline only."""
+
+    id: int
+    state: State
+    said: Said | None = None
+    pid: int | None = None
+    port: int | None = None
+    attempt: int = 0
+    next_try_seconds: float | None = None
+    gave_up: bool = False
+    progress: Progress | None = None
+    context_length: int | None = None
+    simulated: bool = False
+    launch: dict[str, Any] | None = None
+    """argv and env names of the LaunchSpec, secrets masked, for `instances show`."""
+    seconds: float | None = None
+    """How long the state before this one lasted."""
+
+
+class FactsReport(Wire):
+    """The worker's answer to one `inspect`; exactly one of `facts` (fields of ModelFacts) and `refused` is set."""
+
+    source: str
+    facts: dict[str, Any] | None = None
+    refused: Said | None = None
+
+
+class StatusReport(Wire):
+    """POST /status. `instances` is everything that has or may have a process here: what is missing lives no more."""
+
+    epoch: int
+    revision: int
+    instances: tuple[InstanceStatus, ...] = ()
+    facts: tuple[FactsReport, ...] = ()
+
+
+class LogRequest(Wire):
+    """One open reading of a log, given to the worker by GET /logs (long poll) and answered by POST /logs/{ticket}."""
+
+    ticket: str
+    instance_id: int
+    attempt: int | None = None
+    tail: int = 1000
+    follow: bool = False
+
+
+# --- gateways: /api/gateway/v1 ---------------------------------------------------------------------------------------
+
+
+class Endpoint(Wire):
+    """One ready replica. `address` is host:port as the gateway must dial it."""
+
+    instance_id: int
+    address: str
+    engine_key: str
+    context_length: int | None = None
+    served_name: str
+
+
+class ModelRoute(Wire):
+    id: int
+    name: str
+    created: int
+    state: str
+    said: Said | None = None
+    backend: str | None = None
+    context_length: int | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    loading: dict[str, Any] | None = None
+
+
+class Credential(Wire):
+    """One key or session by the sha256 hex digest of its secret."""
+
+    digest: str
+    kind: Literal["key", "session"]
+    id: int
+    user_id: int
+    user: str
+    role: str
+    scopes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ("*",)
+    expires_at: datetime | None = None
+    csrf_digest: str | None = None
+
+
+class RoutesReply(Wire):
+    """GET /routes?epoch=E&models=REV&credentials=REV; a section that did not change is None. Coalesced to 100 ms."""
+
+    epoch: int
+    models_revision: int
+    credentials_revision: int
+    models: tuple[ModelRoute, ...] | None = None
+    credentials: tuple[Credential, ...] | None = None
+
+
+class UsageRow(Wire):
+    """One request. `request_id` is the primary key: a batch may be sent again and counts once."""
+
+    request_id: str
+    key_id: int | None = None
+    user_id: int | None = None
+    model: str
+    instance_id: int | None = None
+    path: str
+    started_at: datetime
+    seconds: float
+    ttft_seconds: float | None = None
+    status: int
+    cause: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    partial: bool = False
+
+
+class UsageBatch(Wire):
+    """POST /usage; answered with 204 only when every row is on disk."""
+
+    gateway_id: str
+    rows: tuple[UsageRow, ...]
+
+
+class GatewayStatus(Wire):
+    """POST /status every second."""
+
+    gateway_id: str
+    epoch: int
+    models_revision: int
+    credentials_revision: int
+    leases: dict[int, int] = Field(default_factory=dict)
