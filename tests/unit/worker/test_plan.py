@@ -1,0 +1,24 @@
+"""What the plan of a worker says for a desired and an actual state."""
+
+import pytest
+
+from gpustack_lite.wire import AssignedInstance
+from worker.plan import Action, Start, Stop, plan
+
+
+def assigned(id: int, generation: int = 1) -> AssignedInstance:
+    return AssignedInstance(id=id, model="m", generation=generation, source="none:", backend="echo", engine_key="k")
+
+
+@pytest.mark.parametrize(
+    ("desired", "running", "actions"),
+    [
+        pytest.param({}, set(), [], id="nothing wanted, nothing there"),
+        pytest.param({2: assigned(2)}, {1}, [Stop(1), Start(assigned(2))], id="a stop comes before its successor"),
+        pytest.param({1: assigned(1)}, {1}, [], id="what runs is left alone"),
+        pytest.param({1: assigned(1, generation=9)}, {1}, [], id="only ids are compared"),
+        pytest.param({}, {3, 1}, [Stop(1), Stop(3)], id="what is wanted no more is stopped in order"),
+    ],
+)
+def test_plan(desired: dict[int, AssignedInstance], running: set[int], actions: list[Action]) -> None:
+    assert plan(desired, running) == actions
