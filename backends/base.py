@@ -1,0 +1,112 @@
+"""What an engine's adapter answers: a protocol of values. Nothing runs here, nothing is read from the machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+from gpustack_lite.domain import (
+    BackendVersion,
+    Claim,
+    Device,
+    DeviceKind,
+    LaunchSpec,
+    Memory,
+    ModelFacts,
+    Options,
+    Sentence,
+)
+
+OptionKind = Literal["int", "float", "bool", "str", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option that a backend knows: the engine's own long flag without the dashes."""
+
+    name: str
+    kind: OptionKind
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What the user asked of the engine, as far as it decides how much memory is needed."""
+
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One way to run a model. `memory` is None where the claim was declared rather than computed.
+
+    `context_length` is what a single request may really use; None where the backend has no such notion.
+    """
+
+    claim: Claim
+    memory: Memory | None
+    context_length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Everything that is decided about one instance when its engine is to be launched.
+
+    `version.executable` is an absolute path: the Python of the engine's environment, or the engine's binary.
+    `runner_dir` is the directory of our runner scripts (worker/runners), as an absolute path.
+    """
+
+    instance_id: int
+    model_name: str
+    source_path: str | None
+    facts: ModelFacts | None
+    options: Options
+    env: Mapping[str, str]
+    devices: tuple[Device, ...]
+    port: int
+    workdir: str
+    engine_key: str
+    context_length: int | None
+    cpu_count: int
+    version: BackendVersion
+    runner_dir: str
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """One engine. `paths` are the OpenAI paths that it may serve, such as "/v1/chat/completions"."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def device_kinds(self) -> frozenset[DeviceKind]: ...
+    @property
+    def paths(self) -> frozenset[str]: ...
+    @property
+    def needs_facts(self) -> bool:
+        """False where a model can be launched without anybody having read its files."""
+
+    @property
+    def known_options(self) -> tuple[Option, ...]:
+        """For help texts and forms; other options may still be accepted by `check`."""
+
+    def versions(self) -> tuple[BackendVersion, ...]:
+        """What the engine installer can make; the first is the default."""
+
+    def check(self, options: Options, env: Mapping[str, str]) -> None:
+        """Raises:
+        Refusal: the first option or variable that this backend does not accept, with `param` naming it.
+        """
+
+    def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
+        """In order of preference, the best first.
+
+        Raises:
+            Refusal: `cannot_estimate` where the facts do not say enough, or what `check` raises.
+        """
+
+    def launch(self, placed: Placed) -> LaunchSpec:
+        """`env` of the answer is laid over the runtime's own base environment (PATH, HOME, LANG, ...)."""
+
+    def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
+        """What the last lines of an engine's output mean, or None where they say nothing we know."""

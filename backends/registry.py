@@ -1,0 +1,127 @@
+"""Finds backends by name: our own, those that other packages register, and those that operators describe."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+
+from backends.base import Backend
+from gpustack_lite.domain import ModelFacts, Sentence
+from gpustack_lite.errors import NotFound, Refusal
+
+GROUP = "gpustack_lite.backends"
+BUILTIN: Mapping[str, str] = MappingProxyType(
+    {
+        "llama_cpp": "backends.llama_cpp:LLAMA_CPP",
+        "custom": "backends.custom:CUSTOM",
+        "echo": "backends.echo:ECHO",
+    }
+)
+"""The same as our own entry points, so that a source tree works without being installed."""
+
+_FOREIGN_FAULTS = (
+    ImportError,
+    SyntaxError,
+    NameError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AssertionError,
+    RuntimeError,
+    OSError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """`faults` says which foreign backends could not be loaded, and why; the others work all the same."""
+
+    backends: Mapping[str, Backend]
+    faults: tuple[Sentence, ...] = field(default=())
+
+
+@cache
+def registry() -> Registry:
+    return load(entry_points(group=GROUP))
+
+
+def load(foreign: Iterable[EntryPoint]) -> Registry:
+    """Our own backends first; a foreign one may neither replace them nor bring the platform down."""
+    found: dict[str, Backend] = {name: _builtin(target) for name, target in BUILTIN.items()}
+    faults: list[Sentence] = []
+    for point in foreign:
+        if BUILTIN.get(point.name) == point.value:
+            continue
+        try:
+            found[point.name] = _foreign(point, taken=point.name in found)
+        except Refusal as refusal:
+            faults.append(refusal.sentence)
+    return Registry(MappingProxyType(found), tuple(faults))
+
+
+def find(name: str) -> Backend:
+    """Raises:
+    NotFound: no such backend.
+    """
+    backend = registry().backends.get(name)
+    if backend is None:
+        raise NotFound("backend", name)
+    return backend
+
+
+def names() -> tuple[str, ...]:
+    return tuple(registry().backends)
+
+
+def faults() -> tuple[Sentence, ...]:
+    return registry().faults
+
+
+def choose(facts: ModelFacts | None, source: str) -> Backend:
+    """The backend for a model whose user named none.
+
+    Raises:
+        Refusal: `no_backend_for_model`.
+    """
+    if facts is not None and facts.format == "gguf":
+        return find("llama_cpp")
+    raise Refusal("no_backend_for_model", param="backend", source=source, names=", ".join(names()))
+
+
+def with_custom(spec: Mapping[str, object]) -> Backend:
+    """The backend that an operator described (`backends create`).
+
+    Raises:
+        Refusal: the first thing in the description that does not hold.
+    """
+    from backends.custom import from_spec
+
+    return from_spec(spec)
+
+
+def _builtin(target: str) -> Backend:
+    module, _, attribute = target.partition(":")
+    backend: Backend = getattr(import_module(module), attribute)
+    return backend
+
+
+def _foreign(point: EntryPoint, *, taken: bool) -> Backend:
+    where = point.dist.name if point.dist else point.value
+    if taken:
+        raise Refusal("backend_name_taken", name=point.name, where=where)
+    loaded = _loaded(point.load, point.name, where)
+    if not isinstance(loaded, Backend):
+        raise Refusal("backend_not_loadable", name=point.name, where=where, why="it is not a backend")
+    return loaded
+
+
+def _loaded(load_it: Callable[[], object], name: str, where: str) -> object:
+    try:
+        return load_it()
+    except _FOREIGN_FAULTS as error:
+        why = f"{type(error).__name__}: {error}"
+        raise Refusal("backend_not_loadable", name=name, where=where, why=why) from error
