@@ -84,6 +84,7 @@ class Processes(Protocol):
         output: Path | None = None,
         pass_fds: Sequence[int] = (),
         new_session: bool = True,
+        umask: int | None = None,
     ) -> Identity:
         """Start a child that inherits no descriptor but `pass_fds`; `output` takes stdout and stderr, appended.
 
@@ -102,7 +103,17 @@ class Processes(Protocol):
     def marked(self, variable: str, value: str) -> list[Identity]:
         """Every living process of this machine whose environment holds `variable=value`."""
 
+    def values_of(self, variable: str) -> list[tuple[Identity, str]]:
+        """Every living process of this machine whose environment holds `variable`, with its value."""
+
     def descendants(self, identity: Identity) -> list[Identity]: ...
+    def session(self, leader: Identity) -> list[Identity]:
+        """The living processes of the session that `leader` made, without itself.
+
+        Empty when the leader's pid belongs to somebody else by now. Once the leader was reaped, its pid could in
+        principle be given to a process that makes a session of its own: ask soon, or not at all.
+        """
+
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed: ...
 
 
@@ -207,6 +218,7 @@ class SystemProcesses:
         output: Path | None = None,
         pass_fds: Sequence[int] = (),
         new_session: bool = True,
+        umask: int | None = None,
     ) -> Identity:
         with contextlib.ExitStack() as stack:
             target: Any = None
@@ -223,6 +235,7 @@ class SystemProcesses:
                 stderr=target,
                 pass_fds=tuple(pass_fds),
                 start_new_session=new_session,
+                umask=-1 if umask is None else umask,
             )
         identity = Identity(child.pid, _start_ticks(child.pid) or 0, self._boot_id)
         child.returncode = 0  # `wait` below reaps it; Popen must neither wait for it nor warn
@@ -283,6 +296,26 @@ class SystemProcesses:
         wanted = f"{variable}={value}".encode()
         return [each for pid in psutil.pids() if wanted in _environment(pid) and (each := self.identify(pid))]
 
+    def values_of(self, variable: str) -> list[tuple[Identity, str]]:
+        prefix = f"{variable}=".encode()
+        found = []
+        for pid in psutil.pids():
+            values = [each[len(prefix) :] for each in _environment(pid) if each.startswith(prefix)]
+            if values and (identity := self.identify(pid)) and self.is_alive(identity):
+                found.append((identity, values[0].decode(errors="replace")))
+        return found
+
+    def session(self, leader: Identity) -> list[Identity]:
+        now = self.identify(leader.pid)
+        if leader.boot_id != self._boot_id or (now is not None and now != leader):
+            return []
+        members = [
+            each
+            for pid in psutil.pids()
+            if pid != leader.pid and _session_of(pid) == leader.pid and (each := self.identify(pid))
+        ]
+        return [each for each in members if each.start_ticks >= leader.start_ticks and self.is_alive(each)]
+
     def descendants(self, identity: Identity) -> list[Identity]:
         if not self.is_alive(identity):
             return []
@@ -326,6 +359,13 @@ def _state(pid: int) -> str | None:
         fields = _stat_fields(pid)
         return fields[0] if fields else None
     return "R" if psutil.pid_exists(pid) else None
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (OSError, AttributeError):
+        return None
 
 
 def _start_ticks(pid: int) -> int | None:
