@@ -1,3 +1,37 @@
 """Sentences of the server."""
 
-SENTENCES: dict[str, tuple[str, str]] = {}
+SENTENCES: dict[str, tuple[str, str]] = {
+    "bad_database_url": (
+        "The database URL is not valid: write sqlite:///PATH or postgresql://USER@HOST/NAME.",
+        "数据库地址无效:请写成 sqlite:///路径 或 postgresql://用户@主机/库名。",
+    ),
+    "postgres_driver_missing": (
+        "PostgreSQL needs its driver: install gpustack-lite[postgres].",
+        "使用 PostgreSQL 需要驱动:请安装 gpustack-lite[postgres]。",
+    ),
+    "data_dir_not_writable": (
+        "The data directory {path} cannot be written ({why}): give another one with --data-dir or change its owner.",
+        "数据目录 {path} 不可写({why}):请用 --data-dir 指定其他目录,或更改其属主。",
+    ),
+    "data_dir_in_use": (
+        "Another server (process {pid}) uses the data directory {path}: stop it, or give another --data-dir.",
+        "数据目录 {path} 已被另一个服务进程(PID {pid})占用:请先停止它,或另选 --data-dir。",
+    ),
+    "database_newer": (
+        "The database was written by a newer version (revision {found}, this program knows {known}): "
+        "install that version again, or restore a backup made before the upgrade.",
+        "数据库由更新的版本写入(修订 {found},本程序只认识到 {known}):请重新安装该版本,或恢复升级前的备份。",
+    ),
+    "database_unreadable": (
+        "The database {path} cannot be read ({why}): restore a backup, or move the file away to start empty.",
+        "无法读取数据库 {path}({why}):请恢复备份,或移走该文件后以空库启动。",
+    ),
+    "database_unreachable": (
+        "The database at {where} does not answer ({why}): check the address, the password and that it runs.",
+        "位于 {where} 的数据库没有应答({why}):请检查地址、密码以及数据库是否在运行。",
+    ),
+    "not_leading": (
+        "Another server holds the lease; this one writes nothing until it holds it again.",
+        "租约由另一台服务器持有;本服务器在重新取得租约前不会写入。",
+    ),
+}

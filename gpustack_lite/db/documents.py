@@ -1,0 +1,183 @@
+"""The public documents of rows, in the shapes that scripts rely on; texts are added by `localise` for one reader."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from gpustack_lite.db import model_state
+from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, Worker, WorkerDevice
+from gpustack_lite.domain import Sentence
+from gpustack_lite.messages import Language, text
+
+Document = dict[str, Any]
+_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
+MASK = "***"
+
+
+def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document:
+    """`instances` are all of this model's, ending ones included."""
+    return {
+        "id": model.id,
+        "name": model.name,
+        "source": model.source,
+        "backend": model.backend,
+        "backend_version": model.backend_version,
+        "replicas": model.replicas,
+        "ready_replicas": model_state.ready_count(instances),
+        "state": str(model_state.state_of(model, instances)),
+        "said": model_state.why_not_ready(model, instances),
+        "options": model.options,
+        "env": masked(model.env),
+        "placement": model.placement,
+        "restart_limit": model.restart_limit,
+        "stopped": model.stopped,
+        "generation": model.generation,
+        "launch_generation": model.launch_generation,
+        "created_at": iso(model.created_at),
+        "updated_at": iso(model.updated_at),
+    }
+
+
+def instance_document(instance: ModelInstance, worker_name: str | None) -> Document:
+    assigned = instance.assigned or {}
+    return {
+        "id": instance.id,
+        "model": instance.model_name,
+        "model_id": instance.model_id,
+        "generation": instance.generation,
+        "state": instance.state,
+        "said": instance.said,
+        "worker": worker_name,
+        "worker_id": instance.worker_id,
+        "devices": [f"{worker_name}:{index}" for index in instance.device_indices],
+        "backend": assigned.get("backend"),
+        "backend_version": assigned.get("backend_version"),
+        "source": assigned.get("source"),
+        "pid": instance.pid,
+        "port": instance.port,
+        "attempt": instance.attempt,
+        "attempts": list(range(1, instance.attempt + 1)),
+        "gave_up": instance.gave_up,
+        "next_try_at": iso(instance.next_try_at),
+        "progress": instance.progress,
+        "claim": instance.claim,
+        "holds_claim": instance.holds_claim,
+        "memory": instance.memory,
+        "context_length": instance.context_length,
+        "simulated": instance.simulated,
+        "launch": instance.launch,
+        "reasons": instance.reasons,
+        "reason_counts": instance.reason_counts,
+        "remedies": instance.remedies,
+        "created_at": iso(instance.created_at),
+        "state_since": iso(instance.state_since),
+        "ready_at": iso(instance.ready_at),
+    }
+
+
+def worker_document(worker: Worker, device_count: int | None = None) -> Document:
+    return {
+        "id": worker.id,
+        "name": worker.name,
+        "state": worker.state,
+        "labels": worker.labels,
+        "hostname": worker.hostname,
+        "address": worker.data_address,
+        "version": worker.version,
+        "cpu_count": worker.cpu_count,
+        "ram_total_bytes": worker.ram_total_bytes,
+        "ram_used_bytes": worker.ram_used_bytes,
+        "ram_own_bytes": worker.ram_own_bytes,
+        "ram_reserve_bytes": worker.ram_reserve_bytes,
+        "simulated": worker.simulated,
+        "backend_versions": worker.backend_versions,
+        "device_count": device_count,
+        "joined_at": iso(worker.joined_at),
+        "seen_at": iso(worker.seen_at),
+    }
+
+
+def device_document(
+    device: WorkerDevice, worker_name: str, *, claimed_bytes: int = 0, foreign_bytes: int | None = None
+) -> Document:
+    """`queries.placing.device_use` answers the last two."""
+    return {
+        "id": device.id,
+        "worker": worker_name,
+        "index": device.index,
+        "physical_id": device.physical_id,
+        "serial": device.serial,
+        "kind": device.kind,
+        "chip": device.chip,
+        "memory_total_bytes": device.memory_total_bytes,
+        "memory_used_bytes": device.memory_used_bytes,
+        "memory_claimed_bytes": claimed_bytes,
+        "foreign_bytes": foreign_bytes,
+        "health": device.health,
+        "schedulable": device.schedulable,
+        "utilization": device.utilization,
+        "temperature_c": device.temperature_c,
+        "power_w": device.power_w,
+        "simulated": device.simulated,
+    }
+
+
+def key_document(key: ApiKey, user: str | None = None) -> Document:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "user": user,
+        "user_id": key.user_id,
+        "scopes": key.scopes,
+        "models": key.models,
+        "expires_at": iso(key.expires_at),
+        "created_at": iso(key.created_at),
+        "last_used_at": iso(key.last_used_at),
+    }
+
+
+def event_document(event: Event) -> Document:
+    return {
+        "id": event.id,
+        "at": iso(event.at),
+        "kind": event.kind,
+        "model_id": event.model_id,
+        "model": event.model_name,
+        "instance_id": event.instance_id,
+        "worker_id": event.worker_id,
+        "worker": event.worker_name,
+        "from_state": event.from_state,
+        "to_state": event.to_state,
+        "code": event.code,
+        "params": event.params,
+    }
+
+
+def localise(document: Any, language: Language) -> Any:
+    """A copy in which every sentence has its text: `message` beside `code` and `params`, `state_message` for `said`."""
+    if isinstance(document, list | tuple):
+        return [localise(each, language) for each in document]
+    if not isinstance(document, Mapping):
+        return document
+    result = {key: localise(value, language) for key, value in document.items()}
+    if "code" in document and "params" in document:
+        result["message"] = _message(document["code"], document["params"], language)
+    if "said" in document:
+        said = document["said"]
+        result["state_message"] = _message(said["code"], said["params"], language) if said else None
+    return result
+
+
+def _message(code: str | None, params: Mapping[str, Any] | None, language: Language) -> str | None:
+    return None if code is None else text(Sentence(code, params or {}), language)
+
+
+def masked(env: Mapping[str, str]) -> dict[str, str]:
+    """Values of names that look like secrets are never shown again."""
+    return {name: MASK if _SECRET_NAME.search(name) else value for name, value in env.items()}
+
+
+def iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Alembic migrations, packaged with the program; `runner.migrate` brings a database to the newest revision."""

@@ -1,0 +1,1 @@
+"""One file per revision, named NUMBER_what.py; NUMBER is the Alembic revision."""
