@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import random
 import secrets
@@ -403,6 +404,23 @@ async def _until_readable_pidfd(pid: int, at_most: float) -> None:
     finally:
         loop.remove_reader(descriptor)
         os.close(descriptor)
+
+
+LONGEST_UNIX_PATH = 107
+"""sun_path holds 108 bytes with its final zero (unix(7))."""
+
+
+def short_unix_path(path: Path) -> str:
+    """A name of the same socket that fits into sun_path, to connect or bind to; through an opened folder if need be."""
+    if len(os.fsencode(path)) <= LONGEST_UNIX_PATH or sys.platform != "linux":
+        return str(path)
+    return f"/proc/self/fd/{_opened_folder(path.parent)}/{path.name}"
+
+
+@functools.cache
+def _opened_folder(path: Path) -> int:
+    """Stays open: the name that was made of it must stay good."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 @dataclass(frozen=True, slots=True)
