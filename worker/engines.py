@@ -1,0 +1,232 @@
+"""Makes the environments that engines run in, one venv per version below the data dir; never touches our own."""
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from gpustack_lite.domain import BackendVersion
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import uv
+from gpustack_lite.ports import Identity, Ports
+from gpustack_lite.wire import Progress
+
+log = logging.getLogger(__name__)
+OnProgress = Callable[[Progress], None]
+MARKER = "gpustack-lite.json"
+BUILD_MARK = "GPUSTACK_LITE_ENGINE_BUILD"
+_LOCK_POLL_SECONDS = 0.2
+_PROGRESS_SECONDS = 0.5
+_VERSION_TIMEOUT_SECONDS = 10.0
+_SIZE = re.compile(r"^Downloading (?P<name>\S+) \((?P<number>[0-9.]+)(?P<unit>[KMGT]?i?B)\)$", re.MULTILINE)
+_ARRIVED = re.compile(r"^ *Downloaded (?P<name>\S+)$", re.MULTILINE)
+_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+_LLAMA_VERSION = re.compile(r"^version: *(?P<version>\S+)", re.MULTILINE)
+_OFFLINE_SIGNS = ("error sending request", "dns error", "Failed to fetch", "Connection refused", "timed out", "offline")
+
+
+def folder_of(version: BackendVersion, data_dir: Path) -> Path:
+    return data_dir / "worker" / "engines" / f"{version.backend}-{version.version}"
+
+
+def installed(version: BackendVersion, data_dir: Path, ports: Ports) -> BackendVersion | None:
+    """The version with its executable when it is usable here now, else None."""
+    if version.source == "builtin":
+        return replace(version, installed=True, executable=sys.executable)
+    if version.source == "path":
+        return version if version.executable and os.access(version.executable, os.X_OK) else None
+    folder = folder_of(version, data_dir)
+    python = folder / "bin" / "python"
+    if _marker(folder, ports).get("requirement") != version.requirement or not os.access(python, os.X_OK):
+        return None
+    return replace(version, installed=True, executable=str(python))
+
+
+async def ensure(
+    version: BackendVersion, data_dir: Path, ports: Ports, on_progress: OnProgress = lambda _: None
+) -> BackendVersion:
+    """The installed version, made now unless it is there. Two callers, in any processes, make it once.
+
+    Raises:
+        Refusal: `engine_install_failed`, `engine_install_offline`, `engine_not_on_path` or `uv_missing`.
+    """
+    if found := installed(version, data_dir, ports):
+        return found
+    if version.requirement is None:
+        raise Refusal("engine_not_on_path", backend=version.backend, path=version.executable)
+    folder = folder_of(version, data_dir)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with _only_one(folder, ports):
+        if found := installed(version, data_dir, ports):
+            return found
+        await _make(version, folder, ports, on_progress)
+    made = installed(version, data_dir, ports)
+    if made is None:
+        raise _failure(version, "the environment has no Python that can be run")
+    return made
+
+
+def find_on_path(ports: Ports) -> tuple[BackendVersion, ...]:
+    """Engines that are installed on this machine already: `llama-server` on PATH, if it can be run."""
+    path = shutil.which("llama-server")
+    if path is None:
+        return ()
+    try:
+        said = ports.processes.run([path, "--version"], timeout=_VERSION_TIMEOUT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        log.warning("engine_on_path_broken", extra={"path": path})
+        return ()
+    match = _LLAMA_VERSION.search(said.stderr + "\n" + said.stdout)
+    if said.returncode != 0 or match is None:
+        log.warning("engine_on_path_broken", extra={"path": path, "exit_code": said.returncode})
+        return ()
+    return (
+        BackendVersion(
+            backend="llama_cpp",
+            version=f"path-{match['version']}",
+            device_kinds=frozenset({"cpu"}),
+            source="path",
+            installed=True,
+            executable=os.path.realpath(path),
+        ),
+    )
+
+
+def progress_of(uv_output: str) -> Progress:
+    """From uv's lines "Downloading NAME (37.1MiB)" and " Downloaded NAME" (uv 0.8 to 0.13, without a terminal)."""
+    sizes = {
+        each["name"]: int(float(each["number"]) * _UNITS.get(each["unit"], 1)) for each in _SIZE.finditer(uv_output)
+    }
+    if not sizes:
+        return Progress(phase="engine")
+    done = sum(sizes.get(each["name"], 0) for each in _ARRIVED.finditer(uv_output))
+    total = sum(sizes.values())
+    return Progress(phase="engine", bytes_done=done, bytes_total=total, fraction=done / total if total else None)
+
+
+@asynccontextmanager
+async def _only_one(folder: Path, ports: Ports) -> AsyncIterator[None]:
+    """Held through flock, so that it ends with the process that holds it, however that ends."""
+    descriptor = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while not _locked(descriptor):
+            await ports.clock.sleep(_LOCK_POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+async def _make(version: BackendVersion, folder: Path, ports: Ports, on_progress: OnProgress) -> None:
+    """Build beside, then rename: what stands at `folder` is complete. A venv may move: only its bin/python is used."""
+    await asyncio.to_thread(_clear, folder, ports)
+    building = folder.with_name(f".{folder.name}.building")
+    log.info("engine_install_begins", extra={"engine": folder.name})
+    on_progress(Progress(phase="engine"))
+    environ = _environment(folder)
+    for argv in _steps(version, building, environ):
+        await _run(argv, environ, building, version, ports, on_progress)
+    ports.disk.replace(building / MARKER, json.dumps({"requirement": version.requirement}).encode())
+    building.rename(folder)
+    log.info("engine_installed", extra={"engine": folder.name})
+
+
+def _clear(folder: Path, ports: Ports) -> None:
+    """Whatever a crashed installation left, its living uv included."""
+    for identity in ports.processes.marked(BUILD_MARK, str(folder)):
+        ports.processes.send(identity, signal.SIGKILL)
+    for leftover in (folder, folder.with_name(f".{folder.name}.building")):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return uv.environment(os.environ, uv.pip_settings(os.environ)) | {BUILD_MARK: str(folder)}
+
+
+def _steps(version: BackendVersion, building: Path, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    program = uv.find_uv()
+    python = str(building / "bin" / "python")
+    offline = ["--no-index"] if uv.is_offline_wanted(environ, uv.pip_settings(environ)) else []
+    install = [program, "pip", "install", "--only-binary", ":all:", "--python", python, *offline]
+    return (
+        [program, "venv", "--relocatable", "--no-project", "--python", sys.executable, str(building)],
+        [*install, str(version.requirement)],
+    )
+
+
+async def _run(
+    argv: list[str],
+    environ: Mapping[str, str],
+    building: Path,
+    version: BackendVersion,
+    ports: Ports,
+    on_progress: OnProgress,
+) -> None:
+    output = building.with_name(f"{building.name}.log")
+    output.unlink(missing_ok=True)
+    child = ports.processes.spawn(argv, env=environ, cwd=building.parent, output=output)
+    try:
+        exit_code = await _followed(child, output, ports, on_progress)
+    finally:
+        _end(child, ports)
+    if exit_code != 0:
+        raise _failure(version, _read(output))
+    output.unlink(missing_ok=True)
+
+
+async def _followed(child: Identity, output: Path, ports: Ports, on_progress: OnProgress) -> int | None:
+    waiting = asyncio.ensure_future(ports.processes.wait(child))
+    try:
+        while not waiting.done():
+            await asyncio.wait({waiting}, timeout=_PROGRESS_SECONDS)
+            on_progress(progress_of(_read(output)))
+    finally:
+        waiting.cancel()
+    return waiting.result()
+
+
+def _end(child: Identity, ports: Ports) -> None:
+    if ports.processes.is_alive(child):
+        ports.processes.send(child, signal.SIGKILL)
+
+
+def _failure(version: BackendVersion, output: str) -> Refusal:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    is_offline = any(sign in output for sign in _OFFLINE_SIGNS)
+    return Refusal(
+        "engine_install_offline" if is_offline else "engine_install_failed",
+        status=502,
+        requirement=version.requirement,
+        why=lines[-1] if lines else "uv said nothing",
+    )
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def _marker(folder: Path, ports: Ports) -> dict[str, object]:
+    try:
+        content = json.loads(ports.disk.read(folder / MARKER) or b"{}")
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
