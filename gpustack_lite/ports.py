@@ -58,6 +58,9 @@ class Disk(Protocol):
     def remove(self, path: Path) -> None:
         """Durable when it returns; no error when there is nothing."""
 
+    def names(self, directory: Path) -> list[str]:
+        """The names in a directory, sorted; empty when there is no such directory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -187,6 +190,12 @@ class SystemDisk:
     def remove(self, path: Path) -> None:
         path.unlink(missing_ok=True)
         _sync_directory(path.parent)
+
+    def names(self, directory: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(directory))
+        except FileNotFoundError:
+            return []
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
