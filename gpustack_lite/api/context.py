@@ -1,0 +1,78 @@
+"""What a request handler may reach: one value, made by `server.main`, found again at `request.app.state.context`."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from gpustack_lite.api.log_desk import LogDesk
+from gpustack_lite.api.passwords import Passwords
+from gpustack_lite.api.throttle import LoginThrottle
+from gpustack_lite.db.engine import Database
+from gpustack_lite.ports import Disk, Ports
+from gpustack_lite.settings import Settings
+from gpustack_lite.signals import Signals
+from gpustack_lite.wire import Heartbeat, RoutesReply
+
+STOPPING_TOPIC = "stopping"
+
+
+class Published(Protocol):
+    """What the reconciler `publish` keeps in memory for the gateways' long polls."""
+
+    def newer(self, epoch: int, models_revision: int, credentials_revision: int) -> RoutesReply | None:
+        """The sections that differ from what the gateway holds, or None when it holds everything."""
+
+
+class Heartbeats(Protocol):
+    """Kept in memory and written together by `liveness`."""
+
+    def heard(self, worker_id: int, heartbeat: Heartbeat) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTokens:
+    """The secrets that the supervisor wrote below `run/`. One that is missing or empty matches nothing."""
+
+    gateway: str | None = None
+    join: str | None = None
+    cli: str | None = None
+
+
+def read_machine_tokens(disk: Disk, data_dir: Path) -> MachineTokens:
+    def read(name: str) -> str | None:
+        content = disk.read(data_dir / "run" / name)
+        return None if content is None else content.decode("ascii", "ignore").strip() or None
+
+    return MachineTokens(read("gateway_token"), read("local_join_token"), read("cli_token"))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    settings: Settings
+    ports: Ports
+    db: Database
+    signals: Signals
+    data_dir: Path
+    published: Published
+    heartbeats: Heartbeats
+    tokens: MachineTokens = MachineTokens()
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    logs: LogDesk = field(default_factory=LogDesk)
+    throttle: LoginThrottle = field(default_factory=LoginThrottle)
+    passwords: Passwords = field(default_factory=Passwords)
+
+    def stop(self) -> None:
+        """End long polls and streams at once; call it before the server waits for its open connections."""
+        self.stopping.set()
+        self.signals.touch(STOPPING_TOPIC)
+
+
+def context_of(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+Ctx = Annotated[Context, Depends(context_of)]

@@ -1,0 +1,124 @@
+"""What every request passes before a route sees it: host, path, size of the body, an id, and the safe headers."""
+
+import ipaddress
+import re
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gpustack_lite.api.refusals import BodyTooLarge, respond
+from gpustack_lite.errors import Refusal
+from gpustack_lite.ports import Randomness
+
+MACHINE_PREFIXES = ("/api/agent/", "/api/gateway/")
+PERSON_BODY_BYTES = 1024**2
+MACHINE_BODY_BYTES = 32 * 1024**2
+_LOG_UPLOAD = re.compile(r"^/api/agent/v1/logs/[^/]+$")
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9_.:-]{1,100}$")
+_SAFE_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "cache-control": "no-store",
+}
+
+
+class Door:
+    """An ASGI middleware. `hosts` are the names that this machine may be asked for."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], randomness: Randomness) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower().rstrip(".") for host in hosts)
+        self._randomness = randomness
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given_id = headers.get("x-request-id", "")
+        scope["request_id"] = given_id if _REQUEST_ID.match(given_id) else self._randomness.unique_id()
+        limit = body_limit(scope["path"])
+        refused = self._refuse(scope["path"], headers, limit)
+        answer = _with_safe_headers(send, scope["request_id"])
+        if refused is not None:
+            await respond(Request(scope), refused, {"Connection": "close"})(scope, receive, answer)
+            return
+        await self._app(scope, receive if limit is None else _bounded(receive, limit), answer)
+
+    def _refuse(self, path: str, headers: Headers, limit: int | None) -> Refusal | None:
+        if not path.startswith(MACHINE_PREFIXES) and not host_is_ours(headers.get("host", ""), self._hosts):
+            return Refusal("host_not_ours", status=421, host=headers.get("host", ""))
+        if not is_canonical(path):
+            return Refusal("path_not_canonical", status=400)
+        length = headers.get("content-length", "0")
+        if limit is not None and length.isascii() and length.isdigit() and int(length[:18]) > limit:
+            return Refusal("body_too_large", status=413, limit_bytes=limit)
+        return None
+
+
+def host_is_ours(host: str, ours: Collection[str]) -> bool:
+    """IP literals, localhost and our own names; a foreign name is how DNS rebinding arrives."""
+    name = host_name(host)
+    if name is None:
+        return False
+    if name == "localhost" or name.endswith(".localhost") or name in ours or "*" in ours:
+        return True
+    return _is_address(name)
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header without its port, or None where it is no host at all."""
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s/\\@?#:\[\]]+)(?::[0-9]{1,5})?", host)
+    return None if found is None else found[1].strip("[]").lower().rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_canonical(path: str) -> bool:
+    """One meaning only: no dot segments, no empty ones, no backslash, nothing unprintable."""
+    if not path.startswith("/") or "\\" in path or not path.isprintable():
+        return False
+    segments = path.split("/")
+    return not any(segment in {".", ".."} for segment in segments) and "" not in segments[1:-1]
+
+
+def body_limit(path: str) -> int | None:
+    """Bytes that a body may have; None for an engine's log, which flows through without being kept."""
+    if _LOG_UPLOAD.match(path):
+        return None
+    return MACHINE_BODY_BYTES if path.startswith(MACHINE_PREFIXES) else PERSON_BODY_BYTES
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    seen_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal seen_bytes
+        message = await receive()
+        seen_bytes += len(message.get("body", b""))
+        if seen_bytes > limit:
+            raise BodyTooLarge(limit)
+        return message
+
+    return counted
+
+
+def _with_safe_headers(send: Send, request_id: str) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.setdefault("x-request-id", request_id)
+            for name, value in _SAFE_HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

@@ -1,0 +1,35 @@
+"""What a caller may do, as questions over values: no route decides this by itself."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Literal
+
+from gpustack_lite.api.credentials import Caller
+from gpustack_lite.errors import Refusal
+
+Need = Literal["read", "own", "admin"]
+"""read: look; own: change what belongs to the caller (keys, password); admin: change what everybody uses."""
+
+
+def refuse(caller: Caller, need: Need) -> Refusal | None:
+    wanted = {"read", "manage"} if need == "read" else {"manage"}
+    if not caller.scopes & wanted:
+        return Refusal("scope_missing", status=403, scope="read" if need == "read" else "manage")
+    if need == "admin" and not caller.is_admin:
+        return Refusal("admin_only", status=403)
+    return None
+
+
+def refuse_key(
+    maker: Caller, scopes: Collection[str], models: Collection[str], expires_at: datetime | None
+) -> Refusal | None:
+    """A key may do nothing that its maker may not: `manage` covers every scope, an admin's reach every model."""
+    if "manage" in scopes and not maker.is_admin:
+        return Refusal("key_exceeds_maker", status=403, param="scopes", what="manage")
+    if "manage" not in maker.scopes and not set(scopes) <= maker.scopes:
+        return Refusal("key_exceeds_maker", status=403, param="scopes", what=", ".join(sorted(scopes)))
+    if "*" not in maker.models and not set(models) <= set(maker.models):
+        return Refusal("key_exceeds_maker", status=403, param="models", what=", ".join(sorted(models)))
+    if maker.expires_at is not None and maker.kind == "key" and (expires_at is None or expires_at > maker.expires_at):
+        return Refusal("key_exceeds_maker", status=403, param="expires_at", what=str(expires_at))
+    return None
