@@ -59,3 +59,21 @@ def move(current: State, target: State) -> State:
     if not is_allowed(current, target):
         raise Refusal("move_not_allowed", status=409, current=str(current), target=str(target))
     return target
+
+
+def path(current: State, target: State) -> tuple[State, ...] | None:
+    """The fewest allowed moves from one state to another without ending in between; None where there are none.
+
+    Reports are levels, not edges: what a worker went through between two of them has to be filled in.
+    """
+    ways: list[tuple[State, ...]] = [()]
+    seen = {current}
+    while ways:
+        way = ways.pop(0)
+        here = way[-1] if way else current
+        if here == target:
+            return way
+        nexts = [state for state in State if is_allowed(here, state) and state not in seen]
+        seen.update(nexts)
+        ways += [(*way, state) for state in nexts if state == target or state not in ENDING]
+    return None

@@ -1,0 +1,147 @@
+"""Takes in the reports of workers: level based, so that a lost, repeated or late one does no harm."""
+
+import logging
+from datetime import datetime, timedelta
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gpustack_lite import lifecycle
+from gpustack_lite.db.queries import cluster, inspections, moves
+from gpustack_lite.db.queries.assignments import is_assigned
+from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
+from gpustack_lite.lifecycle import ENDING, State
+from gpustack_lite.ports import Clock
+from gpustack_lite.wire import InstanceStatus, StatusReport
+
+log = logging.getLogger(__name__)
+_COPIED = ("pid", "port", "attempt", "gave_up", "context_length", "simulated", "launch")
+_REPORTABLE = frozenset({State.PREPARING, State.STARTING, State.READY, State.UNHEALTHY, State.FAILED})
+_SAME_TRY = timedelta(seconds=2)
+
+
+async def apply(session: AsyncSession, worker_id: int, report: StatusReport, clock: Clock) -> frozenset[str]:
+    """Write what the report says; the answer is the topics to touch after the commit.
+
+    A report under an older epoch is of a time before this database's present and is ignored.
+    """
+    worker = await session.get(Worker, worker_id)
+    if worker is None or report.epoch != await cluster.epoch(session):
+        return frozenset()
+    topics: set[str] = set()
+    placed = {each.id: each for each in await _placed_on(session, worker_id)}
+    for status in report.instances:
+        instance = placed.get(status.id)
+        if instance is not None:
+            topics |= await _apply_one(session, instance, status, clock)
+    topics |= await _bury(session, worker, report, list(placed.values()), clock)
+    for facts in report.facts:
+        topics |= {"inspections"} if await inspections.answer(session, worker_id, facts, clock) else set()
+    if report.revision > worker.applied_revision:
+        worker.applied_revision = report.revision
+        session.add(worker)
+    return frozenset(topics)
+
+
+async def _placed_on(session: AsyncSession, worker_id: int) -> list[ModelInstance]:
+    found = await session.exec(
+        select(ModelInstance).where(ModelInstance.worker_id == worker_id).order_by(col(ModelInstance.id))
+    )
+    return list(found)
+
+
+async def _apply_one(session: AsyncSession, instance: ModelInstance, status: InstanceStatus, clock: Clock) -> set[str]:
+    """Status columns and state; an ending instance ends, whatever its worker says of it."""
+    if State(instance.state) in ENDING or instance.gave_up or status.state not in _REPORTABLE:
+        return set()
+    steps = lifecycle.path(State(instance.state), status.state)
+    if steps is None:
+        log.warning("status_ignored", extra={"instance_id": instance.id, "state": instance.state})
+        return set()
+    has_changed = _copy(instance, status, clock.wall())
+    for step in steps:
+        await _step(session, instance, step, status, clock)
+    if steps:
+        return {"instances", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
+    if has_changed:
+        await moves.put_instance(session, instance, clock)
+        return {"routes", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
+    return set()
+
+
+def _copy(instance: ModelInstance, status: InstanceStatus, now: datetime) -> bool:
+    """Take over what the worker says; True when any of it is new."""
+    new = {name: getattr(status, name) for name in _COPIED}
+    new["said"] = status.said.model_dump() if status.said else None
+    new["progress"] = status.progress.model_dump() if status.progress else None
+    new["next_try_at"] = _next_try_at(instance.next_try_at, status, now)
+    changed = {name: value for name, value in new.items() if getattr(instance, name) != value}
+    for name, value in changed.items():
+        setattr(instance, name, value)
+    return bool(changed)
+
+
+def _next_try_at(known: datetime | None, status: InstanceStatus, now: datetime) -> datetime | None:
+    """The worker counts down; a time that moved by less than two seconds is the same time."""
+    if status.next_try_seconds is None:
+        return None
+    reported = now + timedelta(seconds=status.next_try_seconds)
+    return known if known is not None and abs(reported - known) < _SAME_TRY else reported
+
+
+async def _step(
+    session: AsyncSession, instance: ModelInstance, step: State, status: InstanceStatus, clock: Clock
+) -> None:
+    """States that the worker went through between two reports are written too: the diary has no forbidden move."""
+    is_last = step == status.state
+    if step == State.READY:
+        instance.ready_at = clock.wall()
+    numbers = {"attempt": status.attempt, "port": status.port, "pid": status.pid, "worker_seconds": status.seconds}
+    await moves.move(
+        session,
+        instance,
+        step,
+        clock,
+        said=instance.said if is_last else None,
+        numbers={key: value for key, value in numbers.items() if value is not None} if is_last else {"passed": True},
+    )
+
+
+async def _give_up(session: AsyncSession, instance: ModelInstance) -> set[str]:
+    """It leaves the Assignment; its claim is freed when the worker confirms that nothing of it lives."""
+    await moves.change_assignment(session, instance.worker_id or 0)
+    return {"assignments"}
+
+
+async def _bury(
+    session: AsyncSession, worker: Worker, report: StatusReport, placed: list[ModelInstance], clock: Clock
+) -> set[str]:
+    """What the worker no longer is to run and no longer reports lives no more, once it knows its present Assignment."""
+    if report.revision < worker.assignment_revision:
+        return set()
+    reported = {status.id for status in report.instances}
+    dead = [each for each in placed if each.holds_claim and each.id not in reported and not is_assigned(each)]
+    for instance in dead:
+        await _bury_one(session, instance, clock)
+    return {"instances", "routes", "changes"} if dead else set()
+
+
+async def _bury_one(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
+    await _give_back_device_memory(session, instance)
+    instance.holds_claim = False
+    instance.pid = instance.port = None
+    if instance.gave_up and instance.state == State.FAILED:
+        await moves.put_instance(session, instance, clock)
+        return
+    await moves.remove_instance(session, instance, clock)
+
+
+async def _give_back_device_memory(session: AsyncSession, instance: ModelInstance) -> None:
+    """The last reading of its devices still contains it; until the next one, it would pass for foreign use."""
+    if instance.ready_at is None or not instance.device_indices:
+        return
+    freed = int((instance.claim or {}).get("bytes_per_device", 0))
+    devices = select(WorkerDevice).where(WorkerDevice.worker_id == instance.worker_id)
+    for device in await session.exec(devices.where(col(WorkerDevice.index).in_(instance.device_indices))):
+        if device.memory_used_bytes is not None:
+            device.memory_used_bytes = max(0, device.memory_used_bytes - freed)

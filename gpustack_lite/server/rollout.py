@@ -1,0 +1,66 @@
+"""How a model's instances become what the model wants; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpustack_lite.db.tables import Model, ModelInstance
+from gpustack_lite.lifecycle import ENDING, State
+
+SERVING = frozenset({State.READY, State.UNHEALTHY})
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """One more PENDING instance of the present generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    instance_id: int
+
+
+Action = Create | Retire
+
+
+def replica_actions(model: Model | None, instances: Sequence[ModelInstance]) -> list[Action]:
+    """New ones come first, and an old one that serves goes when a new one is READY; `model` is None once deleted.
+
+    An instance that gave up still counts: it is for a person to have it tried again. LOST ones are replaced.
+    """
+    living = [each for each in instances if State(each.state) not in ENDING]
+    wanted = 0 if model is None or model.stopped else model.replicas
+    generation = 0 if model is None else model.launch_generation
+    current = [each for each in living if each.generation >= generation]
+    older = [each for each in living if each.generation < generation]
+    creates: list[Action] = [Create() for _ in range(wanted - len(current))]
+    return [*_retire_older(wanted, current, older), *_retire_surplus(wanted, current), *creates]
+
+
+def _retire_older(wanted: int, current: Sequence[ModelInstance], older: Sequence[ModelInstance]) -> list[Action]:
+    """An older one that does not serve is of no use; as many that do are kept as the new ones still lack."""
+    ready = sum(each.state == State.READY for each in current)
+    serving = [each for each in older if each.state in SERVING]
+    useless = [each for each in older if each.state not in SERVING]
+    surplus = len(serving) - max(0, wanted - ready)
+    return [Retire(each.id or 0) for each in useless + _least_worth(serving)[: max(0, surplus)]]
+
+
+def _retire_surplus(wanted: int, current: Sequence[ModelInstance]) -> list[Action]:
+    surplus = max(0, len(current) - wanted)
+    return [Retire(each.id or 0) for each in _least_worth(current)[:surplus]]
+
+
+_WORTH = {
+    State.FAILED: 0,
+    State.PENDING: 1,
+    State.SCHEDULED: 2,
+    State.PREPARING: 3,
+    State.STARTING: 4,
+    State.UNHEALTHY: 5,
+    State.READY: 6,
+}
+
+
+def _least_worth(instances: Sequence[ModelInstance]) -> list[ModelInstance]:
+    """Those that gave up go first, then the furthest from READY, then the youngest."""
+    return sorted(instances, key=lambda each: (not each.gave_up, _WORTH[State(each.state)], -(each.id or 0)))
