@@ -135,6 +135,15 @@ class ModelFacts:
     sliding_window: int | None = None
     weights_bytes: int | None = None
     has_chat_template: bool | None = None
+    sliding_window_layer_count: int | None = None
+    """How many layers keep only `sliding_window` tokens; None where nobody says, so that all must be counted in full."""
+    feed_forward_length: int | None = None
+    state_bytes_per_sequence: int = 0
+    """What recurrent layers (Mamba, RWKV) keep per sequence, whatever its length."""
+    pooling: bool = False
+    """An embedding or reranking model rather than one that generates text."""
+    repackable_bytes: int = 0
+    """Weights in types of which llama.cpp may hold a second, re-ordered copy."""
 
 
 @dataclass(frozen=True, slots=True)

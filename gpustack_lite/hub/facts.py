@@ -1,0 +1,152 @@
+"""Facts of a model on this machine's disk, confined to the directories that an administrator allowed."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from gpustack_lite.domain import ModelFacts
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.gguf import read_header
+from gpustack_lite.hub.gguf_facts import facts_of
+
+_PART = re.compile(r"^(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf$")
+_MOST_FILES = 10_000
+_CONFIG_LIMIT_BYTES = 16 * 1024**2
+
+
+def read(path: Path, roots: Sequence[Path]) -> ModelFacts:
+    """The facts of a GGUF file, of a directory with exactly one, or of a directory with a config.json.
+
+    `ModelFacts.path` has its symbolic links resolved, except for a split model, whose parts are found by their names
+    (in a hub's cache those are links).
+
+    Raises:
+        Refusal: `source_missing`, `path_outside_roots`, `source_unreadable`, `not_a_model`, `several_models`,
+            `gguf_*` or `hf_config_invalid`.
+    """
+    confined = _Roots(roots)
+    try:
+        real = confined.real(path)
+        return _read_directory(real, confined) if real.is_dir() else _read_gguf(path, confined)
+    except (OSError, ValueError) as error:
+        raise Refusal("source_unreadable", param="source", path=str(path), why=_reason(error)) from error
+
+
+def document(facts: ModelFacts) -> dict[str, Any]:
+    """Facts as JSON for the wire; `from_document` is its reverse."""
+    return asdict(facts) | {"kv_head_counts": list(facts.kv_head_counts)}
+
+
+def from_document(content: Mapping[str, Any]) -> ModelFacts:
+    """Fields that this version does not know are ignored."""
+    known = {field.name: content[field.name] for field in fields(ModelFacts) if field.name in content}
+    return ModelFacts(**known | {"kv_head_counts": tuple(known.get("kv_head_counts", ()))})
+
+
+class _Roots:
+    """What lies outside is not told of, not even whether it exists."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._shown = ", ".join(str(root) for root in roots)
+        self._allowed = [Path(os.path.realpath(root)) for root in roots]
+
+    def real(self, path: Path) -> Path:
+        real = Path(os.path.realpath(path))
+        if not any(real.is_relative_to(root) for root in self._allowed):
+            raise Refusal("path_outside_roots", status=403, param="source", path=str(path), roots=self._shown)
+        if not os.path.lexists(real):
+            raise Refusal("source_missing", param="source", path=str(path))
+        return real
+
+    def file(self, path: Path) -> Path:
+        real = self.real(path)
+        if not stat.S_ISREG(real.stat().st_mode):
+            raise Refusal("not_a_model", param="source", path=str(path))
+        return real
+
+
+def _read_directory(folder: Path, confined: _Roots) -> ModelFacts:
+    names = _names(folder)
+    models = [name for name in names if name.endswith(".gguf") and not name.startswith("mmproj")]
+    firsts = [name for name in models if not (part := _PART.match(name)) or int(part["number"]) == 1]
+    if len(firsts) == 1:
+        return _read_gguf(folder / firsts[0], confined)
+    if len(firsts) > 1:
+        raise Refusal("several_models", param="source", path=str(folder), names=", ".join(sorted(firsts)[:10]))
+    if "config.json" in names:
+        return _read_config(folder, names, confined)
+    raise Refusal("not_a_model", param="source", path=str(folder))
+
+
+def _names(folder: Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry, _ in zip(entries, range(_MOST_FILES), strict=False))
+
+
+def _read_gguf(path: Path, confined: _Roots) -> ModelFacts:
+    parts = _parts(path)
+    headers = [read_header(confined.file(part)) for part in parts]
+    shown = parts[0] if len(parts) > 1 else confined.real(path)
+    return facts_of(headers, str(shown), sum(header.file_bytes for header in headers))
+
+
+def _parts(path: Path) -> list[Path]:
+    """All files of a model that was split (llama-gguf-split names them -00001-of-0000N), or the file alone."""
+    match = _PART.match(path.name)
+    if match is None:
+        return [path]
+    count = int(match["count"])
+    parts = [path.with_name(f"{match['stem']}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
+    missing = [part.name for part in parts if not part.exists()]
+    if missing or not parts:
+        raise Refusal(
+            "gguf_part_missing", param="source", path=str(path), missing=", ".join(missing[:5]), count=len(missing)
+        )
+    return parts
+
+
+def _read_config(folder: Path, names: Sequence[str], confined: _Roots) -> ModelFacts:
+    """The little that is certain; the arithmetic of engines that run such models asks for more later."""
+    config = _config(confined.file(folder / "config.json"))
+    text = config.get("text_config")
+    nested = config | text if isinstance(text, dict) else config
+    weights = sum((folder / name).stat().st_size for name in names if name.endswith(".safetensors"))
+    architectures = config.get("architectures")
+    return ModelFacts(
+        format="hf",
+        path=str(folder),
+        size_bytes=weights,
+        architecture=str(architectures[0])[:200] if isinstance(architectures, list) and architectures else None,
+        layer_count=_whole(nested, "num_hidden_layers"),
+        embedding_length=_whole(nested, "hidden_size"),
+        head_count=_whole(nested, "num_attention_heads"),
+        vocab_size=_whole(nested, "vocab_size"),
+        trained_context_length=_whole(nested, "max_position_embeddings"),
+        weights_bytes=weights or None,
+    )
+
+
+def _config(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > _CONFIG_LIMIT_BYTES:
+        raise Refusal("hf_config_invalid", param="source", path=str(path), why="it is longer than 16 MiB")
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise Refusal("hf_config_invalid", param="source", path=str(path), why=str(error)) from error
+    if not isinstance(content, dict):
+        raise Refusal("hf_config_invalid", param="source", path=str(path), why="it is not an object")
+    return content
+
+
+def _whole(config: Mapping[str, Any], key: str) -> int | None:
+    value = config.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

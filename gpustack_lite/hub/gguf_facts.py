@@ -1,0 +1,157 @@
+"""From a GGUF header to ModelFacts: the keys of ggml's docs/gguf.md and, where they are silent, of llama.cpp."""
+
+from collections.abc import Mapping, Sequence
+
+from gpustack_lite.domain import ModelFacts
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.gguf import Array, Header, Scalar
+from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
+
+MOST_LAYERS = 4096
+_LARGEST = 2**31
+_WINDOW_PATTERNS: Mapping[str, int] = {
+    "cohere2": 4,
+    "gemma2": 2,
+    "gemma3": 6,
+    "gemma3n": 5,
+    "gpt-oss": 2,
+    "olmo2": 4,
+    "olmo3": 4,
+}
+"""Of every N layers the last attends to everything, the others to the window (llama-model.cpp, set_swa_pattern)."""
+
+
+def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFacts:
+    """`headers` of all parts of one model; the first holds the metadata.
+
+    Raises:
+        Refusal: `gguf_invalid` where a count is impossible.
+    """
+    keys = _Keys(headers[0].metadata, path)
+    layer_count = keys.number("block_count", most=MOST_LAYERS)
+    head_counts = keys.per_layer("attention.head_count", layer_count)
+    head_count = max(head_counts, default=None)
+    embedding_length = keys.number("embedding_length")
+    head_length = embedding_length // head_count if embedding_length and head_count else None
+    window = keys.number("attention.sliding_window") or None
+    return ModelFacts(
+        format="gguf",
+        path=path,
+        size_bytes=size_bytes,
+        architecture=keys.architecture,
+        name=keys.text("general.name"),
+        parameter_count=sum(tensor.element_count for header in headers for tensor in header.tensors),
+        quantization=_quantization(headers, keys),
+        layer_count=layer_count,
+        embedding_length=embedding_length,
+        feed_forward_length=max(keys.per_layer("feed_forward_length", layer_count), default=None),
+        head_count=head_count,
+        kv_head_counts=_kv_head_counts(keys, head_counts, layer_count),
+        key_length=keys.number("attention.key_length") or head_length,
+        value_length=keys.number("attention.value_length") or head_length,
+        vocab_size=_vocab_size(keys),
+        trained_context_length=keys.number("context_length"),
+        sliding_window=window,
+        sliding_window_layer_count=_window_layer_count(keys, layer_count) if window else None,
+        state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
+        weights_bytes=sum(header.weights_bytes for header in headers),
+        repackable_bytes=_repackable_bytes(headers),
+        has_chat_template="tokenizer.chat_template" in headers[0].metadata,
+        pooling=keys.number("pooling_type") is not None,
+    )
+
+
+class _Keys:
+    """The metadata below its architecture, distrusted: a wrong type counts as absent, a wild number as damage."""
+
+    def __init__(self, metadata: Mapping[str, Scalar | Array], path: str) -> None:
+        self._metadata = metadata
+        self._path = path
+        self.architecture = self.text("general.architecture")
+
+    def raw(self, key: str) -> Scalar | Array | None:
+        return self._metadata.get(f"{self.architecture}.{key}")
+
+    def text(self, key: str) -> str | None:
+        value = self._metadata.get(key)
+        return value[:200] if isinstance(value, str) else None
+
+    def number(self, key: str, most: int = _LARGEST) -> int | None:
+        value = self.raw(key)
+        return None if not _is_whole(value) else self._sane(key, value, most)
+
+    def per_layer(self, key: str, layer_count: int | None) -> tuple[int, ...]:
+        """A value for each layer, whether the header gives one for all or one each."""
+        value = self.raw(key)
+        if isinstance(value, Array):
+            return tuple(self._sane(key, each, _LARGEST) for each in value.values if _is_whole(each))
+        return (self._sane(key, value, _LARGEST),) * (layer_count or 0) if _is_whole(value) else ()
+
+    def array_length(self, key: str) -> int | None:
+        value = self._metadata.get(key)
+        return value.length if isinstance(value, Array) else None
+
+    def _sane(self, key: str, value: object, most: int) -> int:
+        if isinstance(value, int) and 0 <= value <= most:
+            return value
+        raise Refusal("gguf_invalid", path=self._path, why=f"its {key} is {value}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _kv_head_counts(keys: _Keys, head_counts: tuple[int, ...], layer_count: int | None) -> tuple[int, ...]:
+    """Zero for layers that keep no keys. Hybrids that name an interval attend in every such layer only."""
+    counts = keys.per_layer("attention.head_count_kv", layer_count) or head_counts
+    interval = keys.number("full_attention_interval")
+    if interval:
+        return tuple(0 if (index + 1) % interval else count for index, count in enumerate(counts))
+    return counts
+
+
+def _window_layer_count(keys: _Keys, layer_count: int | None) -> int | None:
+    said = keys.raw("attention.sliding_window_pattern")
+    if isinstance(said, Array) and said.length == layer_count == len(said.values):
+        return sum(bool(each) for each in said.values)
+    pattern = keys.number("attention.sliding_window_pattern") or _WINDOW_PATTERNS.get(keys.architecture or "")
+    if not pattern or layer_count is None:
+        return None
+    return layer_count - layer_count // pattern
+
+
+def _state_bytes(keys: _Keys, layer_count: int | None, embedding_length: int | None) -> int:
+    """llama-hparams.cpp, n_embd_r and n_embd_s: the convolution's and the recurrence's state per layer, in F32."""
+    inner, state = keys.number("ssm.inner_size") or 0, keys.number("ssm.state_size") or 0
+    kernel, groups = keys.number("ssm.conv_kernel") or 0, keys.number("ssm.group_count") or 0
+    mamba = max(kernel - 1, 0) * (inner + 2 * groups * state) + state * inner
+    wkv, shifts = keys.number("wkv.head_size") or 0, keys.number("token_shift_count") or 0
+    rwkv = (shifts or 2) * (embedding_length or 0) + wkv * (embedding_length or 0) if wkv else 0
+    return 4 * (mamba + rwkv) * (layer_count or 0)
+
+
+def _vocab_size(keys: _Keys) -> int | None:
+    return keys.array_length("tokenizer.ggml.tokens") or keys.number("vocab_size")
+
+
+def _quantization(headers: Sequence[Header], keys: _Keys) -> str | None:
+    file_type = headers[0].metadata.get("general.file_type")
+    if isinstance(file_type, int) and file_type in FILE_TYPES:
+        return FILE_TYPES[file_type]
+    by_type: dict[int, int] = {}
+    for tensor in (each for header in headers for each in header.tensors):
+        by_type[tensor.type_id] = by_type.get(tensor.type_id, 0) + (tensor.byte_count or 0)
+    known = {TENSOR_TYPES[type_id].name: size for type_id, size in by_type.items() if type_id in TENSOR_TYPES}
+    return max(known, key=lambda name: known[name], default=None)
+
+
+def _repackable_bytes(headers: Sequence[Header]) -> int:
+    """Only matrices that products use; the token embedding is looked up by row."""
+    return sum(
+        tensor.byte_count or 0
+        for header in headers
+        for tensor in header.tensors
+        if tensor.type_id in TENSOR_TYPES
+        and TENSOR_TYPES[tensor.type_id].repackable
+        and tensor.name != "token_embd.weight"
+    )
