@@ -20,29 +20,29 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "所选设备 {devices} 分布在多个工作节点上;一个副本只能使用同一工作节点的设备。",
     ),
     "chosen_count_differs": (
-        "{chosen_count} devices were chosen, but a replica needs {needed_count}.",
-        "选择了 {chosen_count} 个设备,但一个副本需要 {needed_count} 个。",
+        "Chosen devices: {chosen_count}; a replica needs {needed_count}.",
+        "已选设备 {chosen_count} 个;一个副本需要 {needed_count} 个。",
     ),
     "kind_missing": ("{worker} has no device of kind {kinds}.", "{worker} 没有 {kinds} 类型的设备。"),
     "too_few_devices": (
-        "A replica needs {needed_count} devices of one chip, {worker} has {device_count}.",
+        "Devices of one chip on {worker}: {device_count}; a replica needs {needed_count}.",
         "一个副本需要 {needed_count} 个同型号设备,{worker} 只有 {device_count} 个。",
     ),
     "devices_not_usable": (
-        "A replica needs {needed_count} healthy, schedulable devices, {worker} has {usable_count}.",
+        "Healthy, schedulable devices on {worker}: {usable_count}; a replica needs {needed_count}.",
         "一个副本需要 {needed_count} 个健康且可调度的设备,{worker} 只有 {usable_count} 个。",
     ),
     "device_memory_unknown": (
-        "The memory of the devices of {worker} cannot be read: {needed_count} are needed, {known_count} are known.",
-        "无法读取 {worker} 上设备的显存:需要 {needed_count} 个,已知 {known_count} 个。",
+        "Devices of {worker} whose memory can be read: {known_count}; a replica needs {needed_count}.",
+        "{worker} 上能读取显存的设备有 {known_count} 个;一个副本需要 {needed_count} 个。",
     ),
     "not_enough_device_memory": (
-        "A replica needs {needed_bytes} on each of {needed_count} devices; {worker} has {free_bytes} free there.",
-        "一个副本在 {needed_count} 个设备上各需要 {needed_bytes};{worker} 上可用 {free_bytes}。",
+        "A replica needs {needed_count} x {needed_bytes} of device memory; {worker} has {free_bytes} free per device.",
+        "一个副本需要 {needed_count} x {needed_bytes} 显存;{worker} 每个设备可用 {free_bytes}。",
     ),
     "chips_taken": (
-        "A replica takes {needed_count} whole chips; {worker} has {untaken_count} that nobody holds and that fit.",
-        "一个副本独占 {needed_count} 个整芯片;{worker} 上无人占用且容量足够的有 {untaken_count} 个。",
+        "Whole chips that nobody holds and that fit on {worker}: {untaken_count}; a replica takes {needed_count}.",
+        "{worker} 上无人占用且容量足够的整芯片有 {untaken_count} 个;一个副本独占 {needed_count} 个。",
     ),
     "ram_unknown": (
         "The RAM of {worker} cannot be read; a replica needs {needed_bytes}.",
@@ -54,8 +54,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # remedies
     "free_device_memory": (
-        "Free {missing_bytes} more on each of {device_count} devices of {worker}, or shorten the context.",
-        "在 {worker} 的 {device_count} 个设备上各再释放 {missing_bytes},或缩短上下文。",
+        "Free {device_count} x {missing_bytes} more of device memory on {worker}, or shorten the context.",
+        "在 {worker} 上再释放 {device_count} x {missing_bytes} 显存,或缩短上下文。",
     ),
     "free_ram": ("Free {missing_bytes} of RAM on {worker}.", "在 {worker} 上释放 {missing_bytes} 内存。"),
     "free_chips": (
