@@ -1,0 +1,21 @@
+"""Keeps the logs of our own processes small: what is written in append mode can be copied away and cut in place."""
+
+import shutil
+from pathlib import Path
+
+
+def rotate(path: Path, *, limit_bytes: int, kept: int) -> None:
+    """`x.log` becomes `x.log.1`, that one `x.log.2` and so on, when it is larger than `limit_bytes`."""
+    if not path.exists() or path.stat().st_size <= limit_bytes:
+        return
+    for number in range(kept, 1, -1):
+        older = _numbered(path, number - 1)
+        if older.exists():
+            older.replace(_numbered(path, number))
+    shutil.copyfile(path, _numbered(path, 1))
+    with path.open("r+b") as file:
+        file.truncate()
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")
