@@ -1,6 +1,5 @@
 """`gpustack-lite join`: this machine as a worker of a server elsewhere."""
 
-import ipaddress
 import os
 import sys
 from collections.abc import Sequence
@@ -54,21 +53,14 @@ def join(
 
 def checked_url(url: str) -> str:
     """Raises Refusal `join_url_invalid`, or `join_needs_tls` for plain HTTP to another machine."""
+    from gpustack_lite.client import is_loopback
+
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Refusal("join_url_invalid", url=url)
-    if parts.scheme == "http" and not is_loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(url):
         raise Refusal("join_needs_tls", url=url)
     return url.rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def keep_token(data_dir: Path, token: str | None, ports: Ports) -> Path:
