@@ -101,7 +101,7 @@ def worker_document(worker: Worker, device_count: int | None = None) -> Document
 def device_document(
     device: WorkerDevice, worker_name: str, *, claimed_bytes: int = 0, foreign_bytes: int | None = None
 ) -> Document:
-    """`queries.placing.device_use` answers the last two."""
+    """`db.nodes.device_use` answers the last two."""
     return {
         "id": device.id,
         "worker": worker_name,

@@ -34,4 +34,26 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Another server holds the lease; this one writes nothing until it holds it again.",
         "租约由另一台服务器持有;本服务器在重新取得租约前不会写入。",
     ),
+    "facts_awaited": (
+        "The worker {worker} has not yet said what it finds at {source}.",
+        "节点 {worker} 尚未报告 {source} 的内容。",
+    ),
+    "backend_version_missing": (
+        "The worker {worker} does not offer version {version} of {backend}: name another one or none.",
+        "节点 {worker} 不提供 {backend} 的版本 {version}:请指定其他版本或不指定。",
+    ),
+    "model_stopped": (
+        "The model {model} is stopped: start it with `models start {model}`.",
+        "模型 {model} 已停止:请用 `models start {model}` 启动。",
+    ),
+    "model_pending": ("The model {model} waits for a place.", "模型 {model} 正在等待分配资源。"),
+    "model_starting": ("The model {model} is starting on {worker}.", "模型 {model} 正在 {worker} 上启动。"),
+    "model_failed": (
+        "The model {model} failed and is not tried again: read `models logs {model}`, then `models start {model}`.",
+        "模型 {model} 启动失败且不再重试:请查看 `models logs {model}`,然后执行 `models start {model}`。",
+    ),
+    "worker_lost_instance": (
+        "The worker {worker} has been silent for {silent_seconds} s; the instance is replaced elsewhere.",
+        "节点 {worker} 已失联 {silent_seconds} 秒;该实例将在别处重新启动。",
+    ),
 }

@@ -82,10 +82,10 @@ async def take_lease(session: AsyncSession, server_id: str, run_id: str, seconds
     return row.epoch
 
 
-async def release_lease(session: AsyncSession, epoch: int, clock: Clock) -> None:
-    """Let another server take over at once."""
+async def release_lease(session: AsyncSession, server_id: str, run_id: str, clock: Clock) -> None:
+    """Let another server take over at once, if the lease is ours."""
     row = await session.get(Leadership, 1, with_for_update=True)
-    if row is not None and row.epoch == epoch:
+    if row is not None and row.holder == f"{server_id}#{run_id}":
         row.expires_at = clock.wall()
         session.add(row)
 

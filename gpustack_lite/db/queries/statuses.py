@@ -65,7 +65,7 @@ async def _apply_one(session: AsyncSession, instance: ModelInstance, status: Ins
         return {"instances", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
     if has_changed:
         await moves.put_instance(session, instance, clock)
-        return {"routes", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
+        return {"progress", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
     return set()
 
 
@@ -123,7 +123,7 @@ async def _bury(
     dead = [each for each in placed if each.holds_claim and each.id not in reported and not is_assigned(each)]
     for instance in dead:
         await _bury_one(session, instance, clock)
-    return {"instances", "routes", "changes"} if dead else set()
+    return {"instances", "changes"} if dead else set()
 
 
 async def _bury_one(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:

@@ -1,0 +1,97 @@
+"""What the rows of a snapshot leave free: the workers as the scheduler sees them; pure."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpustack_lite.db.queries.placing import Snapshot, claim_of
+from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
+from gpustack_lite.domain import Claim, Device
+from gpustack_lite.lifecycle import State
+from scheduler import Node, occupied
+
+SERVING = frozenset({State.READY, State.UNHEALTHY})
+ALWAYS_THERE = frozenset({"echo", "custom"})
+"""Backends that need nothing installed."""
+
+
+class DeviceUse(NamedTuple):
+    """Bytes on one device: what our placements hold, and what others use (None where there is no reading)."""
+
+    claimed_bytes: int
+    foreign_bytes: int | None
+
+
+def nodes(snapshot: Snapshot, without: Collection[int] = ()) -> tuple[Node, ...]:
+    """`without` are ids of instances whose claims are left out: what if they were gone?"""
+    held: dict[int, list[ModelInstance]] = defaultdict(list)
+    for instance in snapshot.holding:
+        if instance.worker_id is not None:
+            held[instance.worker_id].append(instance)
+    customs = snapshot.custom_backends
+    return tuple(
+        _node(worker, snapshot.devices.get(worker.id or 0, ()), held[worker.id or 0], customs, without)
+        for worker in snapshot.workers
+    )
+
+
+def _node(
+    worker: Worker,
+    devices: Sequence[WorkerDevice],
+    held: Sequence[ModelInstance],
+    customs: Mapping[str, Any],
+    without: Collection[int],
+) -> Node:
+    used_by_others = {device.index: foreign_bytes(device, held) for device in devices}
+    node = Node(
+        name=worker.name,
+        alive=worker.state == "ready",
+        labels=worker.labels,
+        devices=tuple(_device(worker.name, each) for each in devices),
+        foreign={index: used for index, used in used_by_others.items() if used is not None},
+        ram_total_bytes=worker.ram_total_bytes,
+        ram_reserve_bytes=worker.ram_reserve_bytes,
+        ram_foreign_bytes=_foreign_ram(worker),
+        backends=frozenset({each["backend"] for each in worker.backend_versions}) | ALWAYS_THERE | set(customs),
+    )
+    return occupied(node, [(each.device_indices, claim_of(each.claim)) for each in held if each.id not in without])
+
+
+def foreign_bytes(device: WorkerDevice, held: Iterable[ModelInstance]) -> int | None:
+    """Used less what our serving instances hold there: one that still loads has not filled its claim yet."""
+    if device.memory_used_bytes is None:
+        return None
+    return max(0, device.memory_used_bytes - _claimed(device, [each for each in held if each.state in SERVING]))
+
+
+def device_use(device: WorkerDevice, held: Sequence[ModelInstance]) -> DeviceUse:
+    """`held` are the instances that hold claims on the device's worker."""
+    return DeviceUse(_claimed(device, held), foreign_bytes(device, held))
+
+
+def _claimed(device: WorkerDevice, held: Iterable[ModelInstance]) -> int:
+    claims: list[Claim] = [claim_of(each.claim) for each in held if device.index in each.device_indices]
+    return sum(claim.bytes_per_device for claim in claims)
+
+
+def _foreign_ram(worker: Worker) -> int | None:
+    return None if worker.ram_used_bytes is None else max(0, worker.ram_used_bytes - worker.ram_own_bytes)
+
+
+def _device(worker: str, row: WorkerDevice) -> Device:
+    return Device(
+        worker=worker,
+        index=row.index,
+        kind=row.kind,  # type: ignore[arg-type]  # DeviceReport checked it
+        chip=row.chip,
+        memory_total_bytes=row.memory_total_bytes,
+        memory_used_bytes=row.memory_used_bytes,
+        physical_id=row.physical_id,
+        serial=row.serial,
+        health=row.health,  # type: ignore[arg-type]
+        schedulable=row.schedulable,
+        utilization=row.utilization,
+        temperature_c=row.temperature_c,
+        power_w=row.power_w,
+        simulated=row.simulated,
+    )

@@ -1,0 +1,169 @@
+"""The snapshot that placements are decided on, and the one transaction that writes a round of them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gpustack_lite.db.queries import cluster, inspections, moves
+from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelInstance, Worker, WorkerDevice
+from gpustack_lite.domain import Claim
+from gpustack_lite.lifecycle import State
+from gpustack_lite.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Read in one transaction. `holding` are the instances whose claims count, whatever their state."""
+
+    revision: int
+    """Of counter "cluster": whoever writes placements must find it unmoved."""
+    workers: Sequence[Worker]
+    devices: Mapping[int, Sequence[WorkerDevice]]
+    holding: Sequence[ModelInstance]
+    pending: Sequence[ModelInstance]
+    models: Mapping[int, Model]
+    inspections: Mapping[tuple[str, int], Inspection]
+    custom_backends: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One decision of a round: `assigned` is the immutable AssignedInstance document without its engine key."""
+
+    instance_id: int
+    worker_id: int
+    devices: tuple[int, ...]
+    claim: dict[str, Any]
+    memory: dict[str, Any] | None
+    context_length: int | None
+    assigned: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Why an instance is nowhere yet, as its row keeps it."""
+
+    instance_id: int
+    said: dict[str, Any]
+    reasons: list[dict[str, Any]]
+    reason_counts: dict[str, int]
+    remedies: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Workers whose facts about a source are wanted."""
+
+    source: str
+    worker_ids: tuple[int, ...]
+
+
+async def snapshot(session: AsyncSession) -> Snapshot:
+    pending = await _instances(session, col(ModelInstance.state) == State.PENDING)
+    models = await _models_of(session, pending)
+    rows = await inspections.of_sources(session, {model.source for model in models.values()})
+    customs = await session.exec(select(CustomBackend))
+    return Snapshot(
+        revision=await cluster.counter(session, cluster.CLUSTER),
+        workers=list(await session.exec(select(Worker).order_by(col(Worker.id)))),
+        devices=await _devices(session),
+        holding=await _instances(session, col(ModelInstance.holds_claim).is_(True)),
+        pending=pending,
+        models=models,
+        inspections={(row.source, row.worker_id): row for row in rows},
+        custom_backends={custom.name: {"name": custom.name, **custom.spec} for custom in customs},
+    )
+
+
+async def has_pending(session: AsyncSession) -> bool:
+    one = select(ModelInstance.id).where(ModelInstance.state == str(State.PENDING)).limit(1)
+    return (await session.exec(one)).first() is not None
+
+
+async def commit(session: AsyncSession, seen: int, decided: Iterable[Place | Explain | Ask], clock: Clock) -> bool:
+    """Write a round; False, and nothing is written, when a claim or an Assignment moved since the snapshot."""
+    decisions = list(decided)
+    places = [each for each in decisions if isinstance(each, Place)]
+    if places:
+        revision = await cluster.advance_if_unmoved(session, cluster.CLUSTER, seen)
+        if revision is None:
+            return False
+        for place in places:
+            await _place(session, place, revision, clock)
+    for decision in decisions:
+        if isinstance(decision, Explain):
+            await _explain(session, decision, clock)
+        elif isinstance(decision, Ask):
+            await inspections.ask(session, decision.source, decision.worker_ids, clock)
+    return True
+
+
+async def _place(session: AsyncSession, place: Place, revision: int, clock: Clock) -> None:
+    instance = await session.get(ModelInstance, place.instance_id, populate_existing=True)
+    worker = await session.get(Worker, place.worker_id)
+    if instance is None or worker is None or instance.state != State.PENDING or instance.holds_claim:
+        return
+    worker.assignment_revision = revision
+    session.add(worker)
+    instance.worker_id = place.worker_id
+    instance.device_indices = list(place.devices)
+    instance.claim, instance.memory, instance.assigned = place.claim, place.memory, place.assigned
+    instance.context_length = place.context_length
+    instance.holds_claim = True
+    instance.said, instance.reasons, instance.reason_counts, instance.remedies = None, [], {}, []
+    await moves.move(session, instance, State.SCHEDULED, clock, numbers=_numbers(place))
+
+
+def _numbers(place: Place) -> dict[str, Any]:
+    names = ("device_count", "bytes_per_device", "ram_bytes")
+    return {name: place.claim[name] for name in names} | {"devices": ",".join(map(str, place.devices))}
+
+
+async def _explain(session: AsyncSession, why: Explain, clock: Clock) -> None:
+    """Only what differs is written, so that a waiting instance does not fill the change log."""
+    instance = await session.get(ModelInstance, why.instance_id)
+    if instance is None or instance.state != State.PENDING:
+        return
+    if is_written(instance, why):
+        return
+    instance.said, instance.reasons = why.said, why.reasons
+    instance.reason_counts, instance.remedies = why.reason_counts, why.remedies
+    await moves.put_instance(session, instance, clock)
+    await moves.put_model(session, instance.model_id, clock)
+
+
+def is_written(instance: ModelInstance, why: Explain) -> bool:
+    row = (instance.said, instance.reasons, instance.reason_counts, instance.remedies)
+    return row == (why.said, why.reasons, why.reason_counts, why.remedies)
+
+
+async def _instances(session: AsyncSession, condition: Any) -> list[ModelInstance]:
+    return list(await session.exec(select(ModelInstance).where(condition).order_by(col(ModelInstance.id))))
+
+
+async def _models_of(session: AsyncSession, instances: Iterable[ModelInstance]) -> dict[int, Model]:
+    ids = {each.model_id for each in instances}
+    return {each.id or 0: each for each in await session.exec(select(Model).where(col(Model.id).in_(ids)))}
+
+
+async def _devices(session: AsyncSession) -> dict[int, list[WorkerDevice]]:
+    by_worker: dict[int, list[WorkerDevice]] = defaultdict(list)
+    ordered = select(WorkerDevice).order_by(col(WorkerDevice.worker_id), col(WorkerDevice.index))
+    for device in await session.exec(ordered):
+        by_worker[device.worker_id].append(device)
+    return by_worker
+
+
+def claim_of(document: Mapping[str, Any] | None) -> Claim:
+    """A ClaimDoc as the row keeps it."""
+    found = document or {}
+    return Claim(
+        device_count=found.get("device_count", 0),
+        bytes_per_device=found.get("bytes_per_device", 0),
+        ram_bytes=found.get("ram_bytes", 0),
+        device_kinds=frozenset(found.get("device_kinds", ("cpu",))),
+    )

@@ -1,0 +1,126 @@
+"""What the gateways are told: a route per model and a credential per key and session; pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpustack_lite.db import model_state
+from gpustack_lite.db.queries.cluster import engine_key
+from gpustack_lite.db.queries.publishing import Published
+from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User, Worker
+from gpustack_lite.lifecycle import ModelState, State
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute, Said
+
+_FURTHEST = (State.STARTING, State.PREPARING, State.SCHEDULED, State.FAILED, State.PENDING)
+
+
+def model_routes(view: Published) -> tuple[ModelRoute, ...]:
+    return tuple(_route(view, model, view.fleet.instances.get(key, ())) for key, model in view.fleet.models.items())
+
+
+def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) -> ModelRoute:
+    ready = [each for each in instances if each.state == State.READY and each.port is not None]
+    endpoints = tuple(found for each in ready if (found := _endpoint(view, each)) is not None)
+    return ModelRoute(
+        id=model.id or 0,
+        name=model.name,
+        created=int(model.created_at.timestamp()),
+        state=str(model_state.state_of(model, instances)),
+        said=None if endpoints else _why_not(view, model, instances),
+        backend=next((each.assigned["backend"] for each in instances if each.assigned), model.backend),
+        context_length=min((each.context_length for each in endpoints if each.context_length), default=None),
+        endpoints=endpoints,
+        loading=None if endpoints else _loading(view, instances),
+    )
+
+
+def _endpoint(view: Published, instance: ModelInstance) -> Endpoint | None:
+    worker = view.workers.get(instance.worker_id or 0)
+    if worker is None or view.engine_secret is None:
+        return None
+    return Endpoint(
+        instance_id=instance.id or 0,
+        address=address(worker.data_address, instance.port or 0),
+        engine_key=engine_key(view.engine_secret, instance.id or 0),
+        context_length=instance.context_length,
+        served_name=(instance.assigned or {}).get("model", instance.model_name),
+    )
+
+
+def address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _why_not(view: Published, model: Model, instances: Sequence[ModelInstance]) -> Said:
+    """The sentence of the instance that says most, else what follows from the state."""
+    if (said := model_state.why_not_ready(model, instances)) is not None:
+        return Said.model_validate(said)
+    state = model_state.state_of(model, instances)
+    if state == ModelState.STARTING:
+        worker = _worker_name(view.workers, _furthest(instances))
+        return Said(code="model_starting", params={"model": model.name, "worker": worker})
+    known = {ModelState.STOPPED: "model_stopped", ModelState.FAILED: "model_failed"}
+    return Said(code=known.get(state, "model_pending"), params={"model": model.name})
+
+
+def _loading(view: Published, instances: Sequence[ModelInstance]) -> dict[str, Any] | None:
+    """How far the furthest has come; whole percents, so that a long load does not renumber the routes all the time."""
+    nearest = _furthest(instances)
+    if nearest is None:
+        return None
+    progress = nearest.progress or {}
+    return {
+        "state": nearest.state,
+        "worker": _worker_name(view.workers, nearest),
+        "phase": progress.get("phase"),
+        **_in_whole_percents(progress),
+    }
+
+
+def _in_whole_percents(progress: dict[str, Any]) -> dict[str, Any]:
+    done, total, fraction = (progress.get(name) for name in ("bytes_done", "bytes_total", "fraction"))
+    if done is not None and total:
+        percents = done * 100 // total
+        return {"progress": percents / 100, "bytes_done": total * percents // 100, "bytes_total": total}
+    return {"progress": None if fraction is None else round(fraction, 2), "bytes_done": None, "bytes_total": total}
+
+
+def _furthest(instances: Sequence[ModelInstance]) -> ModelInstance | None:
+    coming = [each for each in instances if State(each.state) in _FURTHEST]
+    return min(coming, key=lambda each: (_FURTHEST.index(State(each.state)), each.id or 0), default=None)
+
+
+def _worker_name(workers: dict[int, Worker], instance: ModelInstance | None) -> str | None:
+    worker = None if instance is None else workers.get(instance.worker_id or 0)
+    return worker.name if worker else None
+
+
+def credentials(view: Published) -> tuple[Credential, ...]:
+    keys = [_of_key(key, user) for key, user in view.keys]
+    return tuple(keys + [_of_session(session, user) for session, user in view.sessions])
+
+
+def _of_key(key: ApiKey, user: User) -> Credential:
+    return Credential(
+        digest=key.digest,
+        kind="key",
+        id=key.id or 0,
+        user_id=user.id or 0,
+        user=user.username,
+        role=user.role,
+        scopes=tuple(key.scopes),
+        models=tuple(key.models),
+        expires_at=key.expires_at,
+    )
+
+
+def _of_session(session: LoginSession, user: User) -> Credential:
+    return Credential(
+        digest=session.digest,
+        kind="session",
+        id=session.id or 0,
+        user_id=user.id or 0,
+        user=user.username,
+        role=user.role,
+        expires_at=session.expires_at,
+        csrf_digest=session.csrf_digest,
+    )
