@@ -1,0 +1,76 @@
+// Requests to the server this page came from: cookie for reading, CSRF token for writing, errors as ApiError.
+
+import type { Entry, Listing } from "../live/listing";
+import type { Page } from "./types";
+
+const CSRF = "gpustack-lite.csrf";
+const PAGE_SIZE = 200;
+
+/** `message` is the server's sentence, in the reader's language. `status` is 0 when no server answered. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export class Api {
+  constructor(private readonly language: () => string) {}
+
+  get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return this.json<T>(path, signal === undefined ? {} : { signal });
+  }
+
+  async post<T>(path: string, body: unknown = {}): Promise<T> {
+    const headers: Record<string, string> = { "Content-Type": "application/json" };
+    const token = sessionStorage.getItem(CSRF);
+    if (token !== null) headers["X-CSRF-Token"] = token;
+    return this.json<T>(path, { method: "POST", headers, body: JSON.stringify(body) });
+  }
+
+  /** All pages. The revision is the first page's: what changed since is told again by the stream. */
+  async list<T extends Entry>(path: string): Promise<Listing<T>> {
+    const joint = path.includes("?") ? "&" : "?";
+    const first = await this.get<Page<T>>(`${path}${joint}limit=${PAGE_SIZE}`);
+    const items = [...first.items];
+    for (let cursor = first.next_cursor; cursor !== null; ) {
+      const page = await this.get<Page<T>>(
+        `${path}${joint}limit=${PAGE_SIZE}&cursor=${encodeURIComponent(cursor)}`,
+      );
+      items.push(...page.items);
+      cursor = page.next_cursor;
+    }
+    return { revision: first.revision ?? 0, items };
+  }
+
+  /** The answer itself, for bodies that are read as they come. */
+  async open(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { "Accept-Language": this.language(), ...(init.headers as Record<string, string>) };
+    const response = await fetch(path, { ...init, headers, cache: "no-store" }).catch((error: unknown) => {
+      if (error instanceof DOMException && error.name === "AbortError") throw error;
+      throw new ApiError(0, "");
+    });
+    if (!response.ok) throw new ApiError(response.status, await sentenceOf(response));
+    return response;
+  }
+
+  keepCsrf(token: string | undefined): void {
+    if (token !== undefined) sessionStorage.setItem(CSRF, token);
+  }
+
+  private async json<T>(path: string, init: RequestInit): Promise<T> {
+    const response = await this.open(path, init);
+    return (response.status === 204 ? undefined : await response.json()) as T;
+  }
+}
+
+async function sentenceOf(response: Response): Promise<string> {
+  try {
+    const body = (await response.json()) as { error?: { message?: string } };
+    return body.error?.message ?? "";
+  } catch {
+    return "";
+  }
+}

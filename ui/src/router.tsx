@@ -1,0 +1,64 @@
+// Every address of the console.
+
+import { createRootRoute, createRoute, createRouter, Link, redirect } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import { LogsPage } from "./logs/LogsPage";
+import { ModelPage } from "./models/ModelPage";
+import { ModelsPage } from "./models/ModelsPage";
+import { Gate } from "./session/Gate";
+import { Shell } from "./shell/Shell";
+import { WorkersPage } from "./workers/WorkersPage";
+
+const root = createRootRoute({
+  component: () => (
+    <Gate>
+      <Shell />
+    </Gate>
+  ),
+  notFoundComponent: NoSuchPage,
+});
+
+const models = createRoute({ getParentRoute: () => root, path: "/models" });
+
+const routes = [
+  createRoute({
+    getParentRoute: () => root,
+    path: "/",
+    beforeLoad: () => {
+      throw redirect({ to: "/models", replace: true });
+    },
+  }),
+  models.addChildren([
+    createRoute({ getParentRoute: () => models, path: "/", component: ModelsPage }),
+    // names may hold slashes, as in org/name
+    createRoute({ getParentRoute: () => models, path: "$", component: ModelPage }),
+  ]),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/instances/$id/logs",
+    component: LogsPage,
+    validateSearch: (search: Record<string, unknown>): { attempt?: number } =>
+      Number.isInteger(search.attempt) ? { attempt: search.attempt as number } : {},
+  }),
+  createRoute({ getParentRoute: () => root, path: "/workers", component: WorkersPage }),
+] as const;
+
+export const router = createRouter({ routeTree: root.addChildren(routes) });
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function NoSuchPage() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h1>{t("app.notFound")}</h1>
+      <p>
+        <Link to="/models">{t("app.toModels")}</Link>
+      </p>
+    </>
+  );
+}
