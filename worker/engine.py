@@ -1,0 +1,147 @@
+"""One running engine: waits until it answers, and watches it until it ends."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack_lite.domain import HttpProbe
+from gpustack_lite.ports import Identity, Ports
+from gpustack_lite.wire import Progress
+from worker import readings
+from worker.probe import LAST_INTERVAL_SECONDS, EngineClient, Readings, StartDeadline, interval_seconds
+from worker.runtimes.process import Tree, grown, living
+
+HEALTH_SECONDS = 3.0
+FAILURES_UNTIL_UNHEALTHY = 3
+HUNG_SECONDS = 300.0
+OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    root: Identity
+    tree: Tree
+    port: int
+    probe: HttpProbe
+    key: str
+    log_file: Path
+    size_bytes: int | None = None
+
+
+class Ended(Exception):
+    """The process is no more. `exit_code` is None where it was not our child."""
+
+    def __init__(self, exit_code: int | None) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
+class Foreign(Exception):
+    """Somebody else answers on the engine's port."""
+
+
+class TooSlow(Exception):
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Hung(Exception):
+    """Unhealthy for so long that nobody can hope any more."""
+
+
+class Watch:
+    """Looks at one engine. The process is waited for in the background, so its end is seen at once."""
+
+    def __init__(self, engine: Engine, ports: Ports, client: EngineClient) -> None:
+        self.engine = engine
+        self._ports = ports
+        self._client = client
+        self._end = asyncio.ensure_future(ports.processes.wait(engine.root))
+
+    def close(self) -> None:
+        self._end.cancel()
+
+    async def until_ready(self, on_progress: Callable[[Progress], None]) -> None:
+        """Raises:
+        Ended, Foreign, TooSlow: it will not become ready.
+        """
+        began = looked = self._now()
+        deadline = StartDeadline.of(began, self.engine.probe, self.engine.size_bytes)
+        while not await self._is_ready():
+            now = self._now()
+            if now - looked >= LAST_INTERVAL_SECONDS:
+                looked = now
+                found = await asyncio.to_thread(self._readings)
+                deadline = deadline.noted(now, found, is_answering=self._answered)
+                on_progress(progress_of(found, self.engine.size_bytes))
+            if deadline.is_over(now):
+                raise TooSlow(now - began)
+            await self._pause(interval_seconds(now - began))
+
+    async def _is_ready(self) -> bool:
+        status = await self._status()
+        self._raise_if_ended()
+        if status != OK:
+            return False
+        listens = await asyncio.to_thread(self._is_listening)
+        self._raise_if_ended()
+        if listens is False:
+            raise Foreign
+        return True
+
+    async def until_ended(self, on_health: Callable[[bool], None], on_look: Callable[[Tree, float], None]) -> None:
+        """Ask for its health every few seconds; `on_look` gets the grown tree and the seconds since we began.
+
+        Raises:
+            Ended, Hung.
+        """
+        began = healthy_at = self._now()
+        failures = 0
+        while True:
+            tree = await asyncio.to_thread(grown, self._ports.processes, self.engine.tree)
+            on_look(tree, self._now() - began)
+            failures = 0 if await self._status() == OK else failures + 1
+            self._raise_if_ended()
+            if failures == 0:
+                healthy_at = self._now()
+                on_health(True)
+            elif failures >= FAILURES_UNTIL_UNHEALTHY:
+                on_health(False)
+            if self._now() - healthy_at > HUNG_SECONDS:
+                raise Hung
+            await self._pause(HEALTH_SECONDS)
+
+    async def _status(self) -> int | None:
+        status = await self._client.status(self.engine.port, self.engine.probe.path, self.engine.key)
+        self._answered = status is not None
+        return status
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.wait({self._end}, timeout=seconds)
+        self._raise_if_ended()
+
+    def _raise_if_ended(self) -> None:
+        if self._end.done():
+            raise Ended(self._end.result())
+
+    def _readings(self) -> Readings:
+        return readings.of_tree(self._everyone(), self.engine.log_file)
+
+    def _is_listening(self) -> bool | None:
+        return readings.is_listening(living(self._ports.processes, self.engine.tree), self.engine.port)
+
+    def _everyone(self) -> list[Identity]:
+        return [self.engine.root, *self._ports.processes.descendants(self.engine.root)]
+
+    def _now(self) -> float:
+        return self._ports.clock.monotonic()
+
+
+def progress_of(found: Readings, size_bytes: int | None) -> Progress:
+    """How much of the weights was read, whether by reading or by touching mapped pages; unknown without a size."""
+    if not size_bytes:
+        return Progress(phase="load")
+    done = min(size_bytes, max(found.read_bytes, found.rss_bytes))
+    return Progress(phase="weights", bytes_done=done, bytes_total=size_bytes, fraction=done / size_bytes)

@@ -1,0 +1,108 @@
+"""Models on this worker's disk: where they may be, and what their headers say, however slow the disk is."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from backends.base import Backend
+from gpustack_lite.domain import ModelFacts
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import facts, sources
+from gpustack_lite.settings import Settings
+from gpustack_lite.wire import FactsReport, Said
+
+T = TypeVar("T")
+DEADLINE_SECONDS = 15.0
+MOST_READS = 8
+_USUAL_ROOTS = ("/home", "/data", "/mnt", "/media", "/models", "/opt", "/srv", "/tmp", "/var/lib")  # noqa: S108
+
+
+def roots_of(settings: Settings) -> tuple[Path, ...]:
+    """Where models may be read from: the setting, else the usual places, this directory and the data dir."""
+    if settings.model_roots:
+        return settings.model_roots
+    return (settings.data_dir, Path.home(), Path.cwd(), *(Path(root) for root in _USUAL_ROOTS))
+
+
+class Files:
+    """Reads happen in threads of their own: a file system that hangs costs one of eight, never the worker."""
+
+    def __init__(self, roots: Sequence[Path], deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        self._roots = tuple(roots)
+        self._deadline_seconds = deadline_seconds
+        self._reads = threading.Semaphore(MOST_READS)
+
+    async def facts(self, source: str) -> ModelFacts | None:
+        """None for a source without files.
+
+        Raises:
+            Refusal: what `sources.parse` and `facts.read` raise, or `facts_timeout`.
+        """
+        parsed = sources.parse(source)
+        if parsed.kind == "none":
+            return None
+        return await self._in_time(lambda: facts.read(Path(parsed.value), self._roots), source)
+
+    async def for_backend(self, source: str, backend: Backend) -> ModelFacts | None:
+        """As `facts`; where the backend can do without them, files that are no model we know are no obstacle.
+
+        The echo engine opens no file at all, so any source will do for it.
+        """
+        if backend.name == "echo":
+            return None
+        try:
+            return await self.facts(source)
+        except Refusal as refusal:
+            if backend.needs_facts or refusal.code in _ALWAYS_REFUSED:
+                raise
+            return None
+
+    async def report(self, source: str) -> FactsReport:
+        """The answer to the server's question about a source."""
+        try:
+            found = await self.facts(source)
+        except Refusal as refusal:
+            return FactsReport(source=source, refused=Said(code=refusal.code, params=dict(refusal.params)))
+        nothing = ModelFacts(format="none", path="", size_bytes=0)
+        return FactsReport(source=source, facts=facts.document(found or nothing))
+
+    async def _in_time(self, read: Callable[[], T], source: str) -> T:
+        late = Refusal(
+            "facts_timeout", status=504, param="source", source=source, seconds=round(self._deadline_seconds)
+        )
+        if not self._reads.acquire(blocking=False):
+            raise late
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                return await _in_daemon_thread(read, self._reads.release)
+        except TimeoutError as error:
+            raise late from error
+
+
+_ALWAYS_REFUSED = frozenset({"path_outside_roots", "source_missing", "facts_timeout", "source_unprintable"})
+
+
+async def _in_daemon_thread(read: Callable[[], T], release: Callable[[], None]) -> T:
+    """Unlike the loop's own threads, one of these does not keep the process from ending while it hangs."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def tell(act: Callable[[], None]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: None if future.done() else act())
+
+    def work() -> None:
+        try:
+            answer = read()
+        except (Refusal, OSError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError) as error:
+            refusal = error
+            tell(lambda: future.set_exception(refusal))
+        else:
+            tell(lambda: future.set_result(answer))
+        finally:
+            release()
+
+    threading.Thread(target=work, name="facts", daemon=True).start()
+    return await future

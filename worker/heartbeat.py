@@ -1,0 +1,122 @@
+"""Says every few seconds that this worker lives and what it has; in a thread of its own, however busy the rest is."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+
+import gpustack_lite
+from backends import registry
+from gpustack_lite.domain import BackendVersion, Device
+from gpustack_lite.ports import Identity
+from gpustack_lite.wire import BackendVersionReport, DeviceReport, Heartbeat
+from worker import readings
+from worker.devices.detect import Inventory
+from worker.link import PREFIX, ServerAddress
+from worker.workshop import Workshop
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What the thread is handed. `credential` is asked anew each time, because joining again changes it."""
+
+    workshop: Workshop
+    credential: Callable[[], str | None]
+    engines: Callable[[], list[Identity]]
+
+
+class HeartbeatThread:
+    def __init__(self, address: ServerAddress, pulse: Pulse, every_seconds: float) -> None:
+        self._address = address
+        self._pulse = pulse
+        self._every_seconds = every_seconds
+        self._wake = threading.Event()
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def beat_now(self) -> None:
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._is_over = True
+        self._wake.set()
+
+    def _run(self) -> None:
+        with self._address.blocking_client() as client:
+            while not self._is_over:
+                self._wake.clear()
+                self._beat(client)
+                self._wake.wait(self._every_seconds)
+
+    def _beat(self, client: httpx.Client) -> None:
+        """A beat that fails is followed by the next one; a credential that is unknown is renewed by the agent."""
+        heartbeat = look(self._pulse.workshop, self._pulse.engines())
+        credential = self._pulse.credential()
+        if credential is None or self._is_over:
+            return
+        headers = {"authorization": f"Bearer {credential}", "content-type": "application/json"}
+        try:
+            answer = client.post(f"{PREFIX}/heartbeat", content=heartbeat.model_dump_json(), headers=headers)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            log.warning("heartbeat_failed", extra={"why": str(error) or type(error).__name__})
+            return
+        if not answer.is_success:
+            log.warning("heartbeat_refused", extra={"status": answer.status_code})
+
+
+def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
+    """The machine as it is now."""
+    inventory: Inventory = workshop.inventory()
+    own_bytes = readings.own_bytes(engines)
+    return Heartbeat(
+        version=gpustack_lite.__version__,
+        cpu_count=inventory.machine.cpu_count,
+        ram_total_bytes=inventory.machine.ram_total_bytes,
+        ram_used_bytes=inventory.machine.ram_used_bytes,
+        ram_own_bytes=min(own_bytes, inventory.machine.ram_used_bytes),
+        ram_reserve_bytes=workshop.settings.ram_reserve_bytes,
+        simulated=inventory.simulated,
+        devices=tuple(_reported(device) for device in inventory.devices),
+        backend_versions=tuple(_version(each, workshop) for each in known_versions(workshop)),
+    )
+
+
+def known_versions(workshop: Workshop) -> list[BackendVersion]:
+    """What can run here: what our installer can make, and what was found on PATH."""
+    made = [version for name in registry.names() for version in registry.find(name).versions()]
+    return [*made, *workshop.engines_on_path()]
+
+
+def _version(version: BackendVersion, workshop: Workshop) -> BackendVersionReport:
+    return BackendVersionReport(
+        backend=version.backend,
+        version=version.version,
+        device_kinds=tuple(sorted(version.device_kinds)),
+        source=version.source,
+        installed=workshop.is_installed(version),
+    )
+
+
+def _reported(device: Device) -> DeviceReport:
+    return DeviceReport(
+        index=device.index,
+        kind=device.kind,
+        chip=device.chip,
+        memory_total_bytes=device.memory_total_bytes,
+        memory_used_bytes=device.memory_used_bytes,
+        physical_id=device.physical_id,
+        serial=device.serial,
+        health=device.health,
+        schedulable=device.schedulable,
+        utilization=device.utilization,
+        temperature_c=device.temperature_c,
+        power_w=device.power_w,
+        simulated=device.simulated,
+    )

@@ -1,0 +1,305 @@
+"""One instance's life on this worker: attempt after attempt, until it is wanted no more."""
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from backends.base import Backend
+from gpustack_lite.domain import HttpProbe, Sentence
+from gpustack_lite.errors import Refusal
+from gpustack_lite.lifecycle import State
+from gpustack_lite.loop import keep_reconciling
+from gpustack_lite.ports import Identity
+from gpustack_lite.signals import Signals
+from gpustack_lite.wire import InstanceStatus, Progress, Said
+from worker import failures
+from worker.adoption import ProcessDoc, Record
+from worker.engine import HUNG_SECONDS, Ended, Engine, Foreign, Hung, TooSlow, Watch
+from worker.failures import AttemptFailed
+from worker.launching import launch
+from worker.preparing import Prepared, backend_of, prepare
+from worker.runtimes import process
+from worker.runtimes.process import Tree
+from worker.workshop import Workshop
+
+log = logging.getLogger(__name__)
+STEADY_SECONDS = 600.0
+LONGEST_BACKOFF_SECONDS = 300.0
+PROGRESS_SECONDS = 0.25
+PORT_TRIES = 10
+_FOREVER_SECONDS = 3600.0
+
+
+class Instance:
+    """`record` is always on disk before what it says can matter; `on_change` makes the worker report."""
+
+    def __init__(self, record: Record, workshop: Workshop, on_change: Callable[[], None], *, adopted: bool) -> None:
+        self.record = record
+        self._workshop = workshop
+        self._on_change = on_change
+        self._adopted = adopted
+        self._progress: Progress | None = None
+        self._progress_at = float("-inf")
+        self._next_try_at: float | None = None
+        self._state_at = workshop.ports.clock.monotonic()
+        self._seconds: float | None = None
+        self._port_tries = 0
+        self._task: asyncio.Task[None] | None = None
+        self.is_ending = False
+        if adopted and record.port is not None:
+            workshop.port_range.keep([record.port])
+
+    @property
+    def id(self) -> int:
+        return self.record.instance.id
+
+    @property
+    def tree(self) -> Tree:
+        return self.record.tree(self._workshop.worker_uid)
+
+    def begin(self) -> None:
+        living = keep_reconciling(
+            f"instance-{self.id}",
+            self._step,
+            signals=Signals(),
+            topics=(),
+            every_seconds=_FOREVER_SECONDS,
+            clock=self._workshop.ports.clock,
+        )
+        self._task = asyncio.create_task(living)
+
+    async def end(self) -> None:
+        """Wanted no more: nothing of it lives and nothing of it is recorded when this returns."""
+        self._move(State.STOPPING)
+        await self._rest()
+        await self._end_processes()
+        self._workshop.records.forget(self.id)
+        shutil.rmtree(self._workshop.records.workdir(self.id), ignore_errors=True)
+        log.info("instance_ended", extra={"instance_id": self.id})
+
+    async def pause(self) -> None:
+        """The worker is being stopped: end the engine, keep the record, so that the next start begins it again."""
+        await self._rest()
+        if self.record.state is not State.FAILED:
+            self._move(State.FAILED, Sentence("worker_was_stopped"))
+        await self._end_processes()
+
+    async def _rest(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    # --- one attempt
+
+    async def _step(self) -> float:
+        """One attempt, from preparing to its end; answers how long to wait before the next."""
+        if self.record.gave_up:
+            return _FOREVER_SECONDS
+        try:
+            await self._attempt()
+        except AttemptFailed as failed:
+            return await self._failed(failed.sentence, at_once=failed.at_once)
+        except Refusal as refusal:
+            return await self._failed(refusal.sentence)
+        return 0.0
+
+    async def _attempt(self) -> None:
+        if not self._adopted:
+            await self._end_processes()
+            await self._start()
+        self._adopted = False
+        watch = Watch(self._engine(), self._workshop.ports, self._workshop.client)
+        try:
+            if self.record.state is State.STARTING:
+                await watch.until_ready(self._note_progress)
+                self._ready()
+            await watch.until_ended(self._note_health, self._note_look)
+        except Ended as ended:
+            raise self._failure_of(ended) from ended
+        except Foreign as foreign:
+            raise AttemptFailed(self._port_taken(), at_once=True) from foreign
+        except TooSlow as slow:
+            raise AttemptFailed(failures.too_slow(slow.seconds, self._lines(), self._backend())) from slow
+        except Hung as hung:
+            raise AttemptFailed(failures.hung(HUNG_SECONDS, self._lines())) from hung
+        finally:
+            watch.close()
+
+    async def _start(self) -> None:
+        self._next_try_at = None
+        self._move(State.PREPARING, self._carried(), attempt=self.record.attempt + 1)
+        prepared = await prepare(self._workshop, self.record.instance, self._note_progress)
+        self._progress = None
+        self._spawn(prepared, self._workshop.port_range.take())
+
+    def _spawn(self, prepared: Prepared, port: int) -> None:
+        """No await between: a signal to leave never finds an engine whose record does not name it."""
+        assigned = self.record.instance
+        self.record = self.record.model_copy(update={"port": port})
+        made = launch(self._workshop, assigned, prepared, port)
+        self._move(
+            State.STARTING,
+            self._carried(),
+            probe_path=made.spec.probe.path,
+            deadline_seconds=made.spec.probe.deadline_seconds,
+            size_bytes=None if prepared.facts is None or prepared.simulated else prepared.facts.size_bytes,
+            launch=made.shown,
+            context_length=assigned.context_length,
+            simulated=prepared.simulated,
+        )
+        output = self._workshop.logs.path(self.id, self.record.attempt)
+        identity = process.start(self._workshop.ports, made.spec, made.env, output)
+        self._save(process=ProcessDoc.of(identity))
+        self._workshop.logs.forget_old_attempts(self.id)
+        log.info(
+            "engine_started",
+            extra={"instance_id": self.id, "attempt": self.record.attempt, "pid": identity.pid, "port": port},
+        )
+        self._on_change()
+
+    def _engine(self) -> Engine:
+        record = self.record
+        tree = self.tree
+        if tree.root is None or record.port is None:
+            raise AttemptFailed(Sentence("engine_gone", {"last_line": "-"}))
+        return Engine(
+            root=tree.root,
+            tree=tree,
+            port=record.port,
+            probe=HttpProbe(record.probe_path, record.deadline_seconds),
+            key=record.instance.engine_key,
+            log_file=self._workshop.logs.path(self.id, record.attempt),
+            size_bytes=record.size_bytes,
+        )
+
+    def _ready(self) -> None:
+        self._port_tries = 0
+        self._progress = None
+        self._move(State.READY)
+        log.info("instance_ready", extra={"instance_id": self.id, "seconds": self._seconds})
+
+    # --- what went wrong
+
+    async def _failed(self, sentence: Sentence, *, at_once: bool = False) -> float:
+        """The state is told first, so that nobody sends requests here; the claim is kept until nothing lives."""
+        at_once = at_once and self._port_tries <= PORT_TRIES
+        self._progress = None
+        count = self.record.failures if at_once else self.record.failures + 1
+        self._move(State.FAILED, sentence, failures=count)
+        log.warning(
+            "attempt_failed", extra={"instance_id": self.id, "code": sentence.code, "attempt": self.record.attempt}
+        )
+        await self._end_processes()
+        if at_once:
+            return 0.0
+        if count >= self.record.instance.restart_limit:
+            self._save(gave_up=True)
+            self._on_change()
+            return _FOREVER_SECONDS
+        wait_seconds = backoff_seconds(self._workshop.settings.restart_backoff_seconds, count)
+        self._next_try_at = self._now() + wait_seconds
+        self._on_change()
+        return wait_seconds
+
+    def _failure_of(self, ended: Ended) -> AttemptFailed:
+        lines = self._lines()
+        if self.record.state is State.STARTING and failures.is_port_taken(lines):
+            return AttemptFailed(self._port_taken(), at_once=True)
+        return AttemptFailed(failures.ended(ended.exit_code, lines, self._backend()))
+
+    def _port_taken(self) -> Sentence:
+        self._port_tries += 1
+        return Sentence("engine_port_taken", {"port": self.record.port, "attempt": self.record.attempt})
+
+    def _carried(self) -> Sentence | None:
+        """Why the last attempt had to move to another port is still worth telling while the next one starts."""
+        said = self.record.said
+        is_worth = said is not None and said.code == "engine_port_taken"
+        return Sentence(said.code, said.params) if said is not None and is_worth else None
+
+    def _lines(self) -> list[str]:
+        return self._workshop.logs.last_lines(self.id, self.record.attempt)
+
+    def _backend(self) -> Backend | None:
+        try:
+            return backend_of(self.record.instance)
+        except Refusal:
+            return None
+
+    async def _end_processes(self) -> None:
+        root: Identity | None = self.tree.root
+        await process.end(self._workshop.ports, self.tree, self._workshop.settings.stop_grace_seconds)
+        if root is not None:
+            await self._workshop.ports.processes.wait(root)
+        if self.record.port is not None:
+            self._workshop.port_range.give_back(self.record.port)
+        if root is not None or self.record.port is not None or self.record.members:
+            self._save(process=None, members=(), port=None)
+            self._on_change()
+
+    # --- what is noted
+
+    def _note_progress(self, progress: Progress) -> None:
+        self._progress = progress
+        now = self._now()
+        if now - self._progress_at >= PROGRESS_SECONDS:
+            self._progress_at = now
+            self._on_change()
+
+    def _note_health(self, is_healthy: bool) -> None:
+        if is_healthy and self.record.state is State.UNHEALTHY:
+            self._move(State.READY)
+        elif not is_healthy and self.record.state is State.READY:
+            words = {"path": self.record.probe_path, "port": self.record.port}
+            self._move(State.UNHEALTHY, Sentence("engine_unhealthy", words))
+
+    def _note_look(self, tree: Tree, seconds: float) -> None:
+        members = tuple(ProcessDoc.of(each) for each in sorted(tree.members, key=lambda each: each.pid))
+        if members != self.record.members:
+            self._save(members=members)
+        if self.record.failures and seconds >= STEADY_SECONDS:
+            self._save(failures=0)
+
+    def _move(self, state: State, said: Sentence | None = None, **more: Any) -> None:
+        now = self._now()
+        if state is not self.record.state:
+            self._seconds, self._state_at = now - self._state_at, now
+            more["since"] = self._workshop.ports.clock.wall()
+        told = None if said is None else Said(code=said.code, params=dict(said.params))
+        self._save(state=state, said=told, **more)
+        self._on_change()
+
+    def _save(self, **update: Any) -> None:
+        self.record = self.record.model_copy(update=update)
+        self._workshop.records.save(self.record)
+
+    def _now(self) -> float:
+        return self._workshop.ports.clock.monotonic()
+
+    def status(self) -> InstanceStatus:
+        record = self.record
+        return InstanceStatus(
+            id=self.id,
+            state=record.state,
+            said=record.said,
+            pid=None if record.process is None else record.process.pid,
+            port=record.port,
+            attempt=record.attempt,
+            next_try_seconds=None if self._next_try_at is None else max(0.0, self._next_try_at - self._now()),
+            gave_up=record.gave_up,
+            progress=self._progress,
+            context_length=record.context_length,
+            simulated=record.simulated,
+            launch=record.launch,
+            seconds=self._seconds,
+        )
+
+
+def backoff_seconds(first_seconds: float, failure_count: int) -> float:
+    """5, 10, 20 ... 300 for a first of 5."""
+    return min(first_seconds * 2.0 ** min(failure_count - 1, 30), LONGEST_BACKOFF_SECONDS)

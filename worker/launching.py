@@ -1,0 +1,84 @@
+"""From what was prepared to what is run: the backend's LaunchSpec, or the echo engine's on simulated devices."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backends import registry
+from backends.base import Placed
+from gpustack_lite.domain import BackendVersion, LaunchSpec
+from gpustack_lite.wire import AssignedInstance
+from worker import engines
+from worker.preparing import Prepared
+from worker.runtimes.environment import check_model_env, environment, marker_value
+from worker.workshop import RUNNER_DIR, Workshop
+
+MASK = "********"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """`spec` is run with `env`; `shown` is what people may read of the engine's real LaunchSpec."""
+
+    spec: LaunchSpec
+    env: dict[str, str]
+    shown: dict[str, Any]
+
+
+def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int) -> Launch:
+    """Raises:
+    Refusal: what the backend or the worker does not allow.
+    """
+    check_model_env(assigned.env)
+    prepared.backend.check(assigned.options, assigned.env)
+    placed = _placed(workshop, assigned, prepared, port)
+    real = prepared.backend.launch(placed)
+    runs = _in_place_of(workshop, placed) if prepared.simulated else real
+    marker = marker_value(workshop.worker_uid, assigned.id)
+    model_env = {} if prepared.simulated else assigned.env
+    return Launch(runs, environment(os.environ, model_env, runs.env, marker), shown(real, assigned, prepared.version))
+
+
+def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int) -> Placed:
+    return Placed(
+        instance_id=assigned.id,
+        model_name=assigned.model,
+        source_path=prepared.source_path,
+        facts=prepared.facts,
+        options=assigned.options,
+        env=assigned.env,
+        devices=prepared.devices,
+        port=port,
+        workdir=str(workshop.records.workdir(assigned.id)),
+        engine_key=assigned.engine_key,
+        context_length=assigned.context_length,
+        cpu_count=prepared.cpu_count,
+        version=prepared.version,
+        runner_dir=str(RUNNER_DIR),
+    )
+
+
+def _in_place_of(workshop: Workshop, placed: Placed) -> LaunchSpec:
+    """The echo engine on the same port, under the same name and with the same key."""
+    echo = registry.find("echo")
+    default = echo.versions()[0]
+    version = engines.installed(default, workshop.data_dir, workshop.ports) or default
+    return echo.launch(replace(placed, options={}, env={}, devices=(), version=version))
+
+
+def shown(spec: LaunchSpec, assigned: AssignedInstance, version: BackendVersion) -> dict[str, Any]:
+    """argv with the engine's key masked, and the names only of variables and files."""
+    return {
+        "argv": [_masked(each, assigned.engine_key) for each in spec.argv],
+        "env": sorted({*spec.env, *assigned.env}),
+        "files": sorted(spec.files),
+        "port": spec.port,
+        "workdir": spec.workdir,
+        "probe": spec.probe.path,
+        "backend": version.backend,
+        "backend_version": version.version,
+    }
+
+
+def _masked(text: str, key: str) -> str:
+    return text.replace(key, MASK) if key else text

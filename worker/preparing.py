@@ -1,0 +1,110 @@
+"""Everything that must be at hand before an engine can be launched: backend, version, facts, devices."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from backends import registry
+from backends.base import Backend
+from gpustack_lite.domain import BackendVersion, Device, ModelFacts
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import sources
+from gpustack_lite.wire import AssignedInstance, Progress
+from worker import engines
+from worker.workshop import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """`version.executable` is the engine's even where simulated devices make the echo engine run in its place."""
+
+    backend: Backend
+    version: BackendVersion
+    facts: ModelFacts | None
+    source_path: str | None
+    devices: tuple[Device, ...]
+    cpu_count: int
+
+    @property
+    def simulated(self) -> bool:
+        return any(device.simulated for device in self.devices)
+
+
+def backend_of(assigned: AssignedInstance) -> Backend:
+    """Raises:
+    Refusal: the backend is not known here, or its description does not hold.
+    """
+    if assigned.backend_spec is not None:
+        return registry.with_custom(assigned.backend_spec)
+    return registry.find(assigned.backend)
+
+
+async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: Callable[[Progress], None]) -> Prepared:
+    """Raises:
+    Refusal: what is missing.
+    """
+    backend = backend_of(assigned)
+    inventory = workshop.inventory()
+    devices = inventory.chosen(assigned.devices)
+    if len(devices) < len(assigned.devices):
+        raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
+    facts = await workshop.files.for_backend(assigned.source, backend)
+    version = await _version(
+        workshop, assigned, backend, on_progress, simulated=any(each.simulated for each in devices)
+    )
+    path = facts.path if facts is not None else _path_of(assigned.source)
+    return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count)
+
+
+async def _version(
+    workshop: Workshop,
+    assigned: AssignedInstance,
+    backend: Backend,
+    on_progress: Callable[[Progress], None],
+    *,
+    simulated: bool,
+) -> BackendVersion:
+    version = choose_version(assigned.backend_version, backend, workshop.engines_on_path(), workshop.is_installed)
+    if simulated:
+        return replace(version, executable=version.executable or str(workshop.would_be_at(version)))
+    return await engines.ensure(version, workshop.data_dir, workshop.ports, on_progress)
+
+
+def choose_version(
+    wanted: str | None,
+    backend: Backend,
+    on_path: Sequence[BackendVersion],
+    is_installed: Callable[[BackendVersion], bool],
+) -> BackendVersion:
+    """The default is the backend's first, unless it would have to be fetched and another one is here already.
+
+    Raises:
+        Refusal: `backend_version_unknown`.
+    """
+    known = [*backend.versions(), *(each for each in on_path if each.backend == backend.name)]
+    if wanted is not None:
+        known_names = ", ".join(each.version for each in known) or "-"
+        match = next((each for each in known if each.version == wanted), None)
+        if match is None:
+            raise Refusal(
+                "backend_version_unknown",
+                param="backend_version",
+                version=wanted,
+                backend=backend.name,
+                known=known_names,
+            )
+        return match
+    if not known:
+        raise Refusal("backend_version_unknown", version="?", backend=backend.name, known="-")
+    return next((each for each in known if is_installed(each)), known[0])
+
+
+def _path_of(source: str) -> str | None:
+    try:
+        recognised = sources.recognise(source)
+    except Refusal:
+        return None
+    return recognised.value if recognised.kind == "path" else None
+
+
+def _listed(indices: Sequence[int]) -> str:
+    return ", ".join(str(index) for index in indices) or "-"

@@ -1,0 +1,86 @@
+"""The environment of an engine: what it needs of ours by an allow-list, never a secret, always the marker."""
+
+from collections.abc import Mapping
+
+from gpustack_lite.errors import Refusal
+
+MARKER = "GPUSTACK_LITE_INSTANCE"
+_NAMES = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+        "XDG_CACHE_HOME",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "ALL_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    }
+)
+_PREFIXES = (
+    "LC_",
+    "CUDA_",
+    "NVIDIA_",
+    "NCCL_",
+    "ASCEND_",
+    "HCCL_",
+    "ATB_",
+    "MINDIE_",
+    "ROCM_",
+    "HIP_",
+    "HSA_",
+    "HF_",
+    "MODELSCOPE_",
+    "TRANSFORMERS_",
+    "TORCH_",
+    "OMP_",
+)
+_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY")
+_REFUSED_PREFIX = "GPUSTACK_LITE_"
+_REFUSED = frozenset({"LD_PRELOAD", "LD_AUDIT"})
+
+
+def marker_value(worker_uid: str, instance_id: int) -> str:
+    return f"{worker_uid}:{instance_id}"
+
+
+def inherited(ours: Mapping[str, str]) -> dict[str, str]:
+    """What an engine gets of our own environment. Lower-case proxies count too."""
+    return {name: value for name, value in ours.items() if _may_inherit(name.upper())}
+
+
+def _may_inherit(name: str) -> bool:
+    if name in _NAMES:
+        return True
+    return name.startswith(_PREFIXES) and not any(word in name for word in _SECRET_WORDS)
+
+
+def check_model_env(env: Mapping[str, str]) -> None:
+    """Raises:
+    Refusal: `env_not_allowed`, for a variable that would forge our marker or load code into the engine.
+    """
+    for name in env:
+        if name.upper().startswith(_REFUSED_PREFIX) or name.upper() in _REFUSED or "=" in name or "\0" in name:
+            raise Refusal("env_not_allowed", param="env", name=name)
+
+
+def environment(
+    ours: Mapping[str, str], model: Mapping[str, str], spec: Mapping[str, str], marker: str
+) -> dict[str, str]:
+    """The backend's own variables win over the model's: they say which devices the engine may see.
+
+    SPT_NOENV keeps setproctitle (vLLM) from writing its title over the marker.
+
+    Raises:
+        Refusal: `env_not_allowed`.
+    """
+    check_model_env(model)
+    return {**inherited(ours), **model, **spec, "SPT_NOENV": "1", MARKER: marker}

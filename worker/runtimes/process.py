@@ -1,0 +1,126 @@
+"""Engines as plain processes: started in a session of their own, and ended with everything that belongs to them."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack_lite.domain import LaunchSpec
+from gpustack_lite.errors import Refusal
+from gpustack_lite.ports import Identity, Ports, Processes
+from worker.runtimes.environment import MARKER
+
+log = logging.getLogger(__name__)
+FIRST_LOOK_SECONDS = 0.02
+LAST_LOOK_SECONDS = 0.5
+STUBBORN_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The processes of one instance. `members` are those seen while `root` lived, however they are marked."""
+
+    marker: str
+    root: Identity | None = None
+    members: frozenset[Identity] = frozenset()
+
+
+def start(ports: Ports, spec: LaunchSpec, env: Mapping[str, str], output: Path) -> Identity:
+    """Raises:
+    Refusal: `engine_cannot_start` or `engine_file_escapes`.
+    """
+    workdir = Path(spec.workdir)
+    try:
+        workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_files(ports, workdir, spec.files)
+        return ports.processes.spawn(spec.argv, env=env, cwd=workdir, output=output, umask=0o077)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
+
+
+def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str]) -> None:
+    for name, content in files.items():
+        path = (workdir / name).resolve()
+        if not path.is_relative_to(workdir.resolve()):
+            raise Refusal("engine_file_escapes", file=name)
+        ports.disk.replace(path, content.encode())
+
+
+def grown(processes: Processes, tree: Tree) -> Tree:
+    """The tree with those that belong to it now; asked while its root lives."""
+    if tree.root is None or not processes.is_alive(tree.root):
+        return tree
+    seen = {*processes.descendants(tree.root), *processes.session(tree.root)}
+    kept = {each for each in tree.members if processes.is_alive(each)}
+    return Tree(tree.marker, tree.root, frozenset(seen | kept))
+
+
+def living(processes: Processes, tree: Tree) -> frozenset[Identity]:
+    """Everything of the tree that lives: by identity, by session, by marker, and the children of all these."""
+    found = set(tree.members) | set(processes.marked(MARKER, tree.marker))
+    if tree.root is not None:
+        found |= {tree.root, *processes.session(tree.root)}
+    found |= {child for each in tuple(found) for child in processes.descendants(each)}
+    return frozenset(each for each in found if processes.is_alive(each))
+
+
+async def end(ports: Ports, tree: Tree, grace_seconds: float) -> None:
+    """TERM to all, KILL to all that stay; returns only when a last look found nothing alive.
+
+    A process is signalled by identity only: a recycled pid is somebody else's and is left alone.
+    """
+    ending = _Ending(ports, tree, grace_seconds)
+    while not await ending.look():
+        await ports.clock.sleep(ending.pause_seconds())
+
+
+class _Ending:
+    def __init__(self, ports: Ports, tree: Tree, grace_seconds: float) -> None:
+        self._ports = ports
+        self._tree = tree
+        self._began = ports.clock.monotonic()
+        self._grace_seconds = grace_seconds
+        self._known: frozenset[Identity] = frozenset()
+        self._asked: set[Identity] = set()
+        self._pause_seconds = FIRST_LOOK_SECONDS
+        self._said_stubborn = False
+
+    def pause_seconds(self) -> float:
+        self._pause_seconds = min(self._pause_seconds * 1.5, LAST_LOOK_SECONDS)
+        return self._pause_seconds
+
+    async def look(self) -> bool:
+        """One look at those we know, a whole one whenever none of them is left or the grace is over."""
+        processes = self._ports.processes
+        self._known = frozenset(each for each in self._known if processes.is_alive(each))
+        past_grace = self._ports.clock.monotonic() - self._began >= self._grace_seconds
+        if not self._known or past_grace:
+            self._known = await asyncio.to_thread(living, processes, self._tree)
+        if past_grace:
+            self._kill()
+        else:
+            self._ask_to_end()
+        return not self._known
+
+    def _ask_to_end(self) -> None:
+        new = self._known - self._asked
+        _send_all(self._ports.processes, new, signal.SIGTERM)
+        self._asked |= new
+
+    def _kill(self) -> None:
+        _send_all(self._ports.processes, self._known, signal.SIGKILL)
+        if self._known and not self._said_stubborn and self._overdue():
+            self._said_stubborn = True
+            log.error("processes_do_not_end", extra={"pids": sorted(each.pid for each in self._known)})
+
+    def _overdue(self) -> bool:
+        return self._ports.clock.monotonic() - self._began > self._grace_seconds + STUBBORN_SECONDS
+
+
+def _send_all(processes: Processes, identities: Iterable[Identity], signum: int) -> None:
+    for each in sorted(identities, key=lambda identity: identity.pid):
+        processes.send(each, signum)

@@ -1,0 +1,47 @@
+"""What every instance of a worker shares to do its work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gpustack_lite.domain import BackendVersion
+from gpustack_lite.ports import Ports
+from gpustack_lite.settings import Settings
+from worker import engines
+from worker.adoption import Records
+from worker.devices.detect import Inventory
+from worker.files import Files
+from worker.logs import Logs
+from worker.ports_range import PortRange
+from worker.probe import EngineClient
+
+RUNNER_DIR = Path(__file__).resolve().parent / "runners"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    settings: Settings
+    ports: Ports
+    data_dir: Path
+    worker_uid: str
+    records: Records
+    logs: Logs
+    port_range: PortRange
+    client: EngineClient
+    files: Files
+    inventory: Callable[[], Inventory]
+
+    @cached_property
+    def _on_path(self) -> tuple[BackendVersion, ...]:
+        return engines.find_on_path(self.ports)
+
+    def engines_on_path(self) -> tuple[BackendVersion, ...]:
+        """Asked once per start of the worker: it runs the engine to learn its version."""
+        return self._on_path
+
+    def is_installed(self, version: BackendVersion) -> bool:
+        return engines.installed(version, self.data_dir, self.ports) is not None
+
+    def would_be_at(self, version: BackendVersion) -> Path:
+        return engines.folder_of(version, self.data_dir) / "bin" / "python"
