@@ -30,6 +30,8 @@ class Heartbeats(Protocol):
     """Kept in memory and written together by `liveness`."""
 
     def heard(self, worker_id: int, heartbeat: Heartbeat) -> None: ...
+    def forget(self, worker_id: int) -> None:
+        """The next heartbeat of this worker is news."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,22 @@ TOPIC = "logs"
 
 @dataclass(slots=True)
 class Reading:
-    """One open log. `None` in the queue is its end; `closed` is set when nobody reads any more."""
+    """One open log. `answered` is set when the worker begins, `closed` when nobody reads any more; `None` ends it."""
 
     worker_id: int
     request: LogRequest
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     _chunks: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue(CHUNKS_AHEAD))
 
-    async def give(self, chunk: bytes | None) -> None:
+    async def give(self, chunk: bytes) -> None:
         """Waits while the reader is behind, and drops what comes after it left."""
         if not self.closed.is_set():
             await self._chunks.put(chunk)
+
+    async def end(self) -> None:
+        if not self.closed.is_set():
+            await self._chunks.put(None)
 
     async def take(self) -> bytes | None:
         return await self._chunks.get()
@@ -65,15 +70,16 @@ class LogDesk:
 
 async def pour(reading: Reading, text: AsyncIterator[bytes]) -> None:
     """Pass everything on until the text ends or nobody reads it any more."""
+    reading.answered.set()
     pouring = asyncio.ensure_future(_pour(reading, text))
     leaving = asyncio.ensure_future(reading.closed.wait())
     try:
         await asyncio.wait({pouring, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if pouring.done():
-            pouring.result()
     finally:
         pouring.cancel()
         leaving.cancel()
+    if pouring.done() and not pouring.cancelled():
+        pouring.result()
 
 
 async def _pour(reading: Reading, text: AsyncIterator[bytes]) -> None:
@@ -82,4 +88,4 @@ async def _pour(reading: Reading, text: AsyncIterator[bytes]) -> None:
             if chunk:
                 await reading.give(chunk)
     finally:
-        await reading.give(None)
+        await reading.end()

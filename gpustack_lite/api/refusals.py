@@ -97,4 +97,5 @@ def _of_status(request: Request, error: HTTPException) -> Refusal:
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
     request_id = str(request.scope.get("request_id", ""))
     log.error("request_failed", exc_info=error, extra={"request_id": request_id, "path": request.url.path})
-    return respond(request, Refusal("internal_error", status=500, request_id=request_id))
+    headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+    return respond(request, Refusal("internal_error", status=500, request_id=request_id), headers)

@@ -29,15 +29,15 @@ _EXPECTED: dict[str, str] = {
     "missing": "field_missing",
     "extra_forbidden": "field_unknown",
 }
-_BOUNDS = {
-    "greater_than_equal": "ge",
-    "greater_than": "gt",
-    "less_than_equal": "le",
-    "less_than": "lt",
-    "string_too_long": "max_length",
-    "string_too_short": "min_length",
-    "too_long": "max_length",
-    "too_short": "min_length",
+_BOUNDS: dict[str, tuple[str, str, str]] = {
+    "greater_than_equal": ("field_out_of_bounds", "≥", "ge"),
+    "greater_than": ("field_out_of_bounds", ">", "gt"),
+    "less_than_equal": ("field_out_of_bounds", "≤", "le"),
+    "less_than": ("field_out_of_bounds", "<", "lt"),
+    "string_too_long": ("field_length", "≤", "max_length"),
+    "string_too_short": ("field_length", "≥", "min_length"),
+    "too_long": ("field_length", "≤", "max_length"),
+    "too_short": ("field_length", "≥", "min_length"),
 }
 
 
@@ -53,8 +53,8 @@ def refusal(errors: Sequence[Mapping[str, Any]], body: Any = None) -> Refusal:
     if kind in _EXPECTED:
         return Refusal(_EXPECTED[kind], param=name, name=name)
     if kind in _BOUNDS:
-        limit = error.get("ctx", {}).get(_BOUNDS[kind])
-        return Refusal("field_out_of_bounds", param=name, name=name, bound=kind.replace("_", " "), limit=limit)
+        code, bound, limit_name = _BOUNDS[kind]
+        return Refusal(code, param=name, name=name, bound=bound, limit=error.get("ctx", {}).get(limit_name))
     if kind == "literal_error":
         return Refusal("field_not_one_of", param=name, name=name, expected=str(error.get("ctx", {}).get("expected")))
     return Refusal("field_invalid", param=name, name=name, why=str(error["msg"]))

@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
 from gpustack_lite.db.tables import ApiKey, User
-from gpustack_lite.errors import NotFound
+from gpustack_lite.errors import NotFound, Refusal
 
 _LISTING = Listing(
     sorts={"id": col(ApiKey.id), "name": col(ApiKey.name), "created_at": col(ApiKey.created_at)},
@@ -34,17 +34,16 @@ async def listed(session: AsyncSession, wish: Wish, owner: int | None) -> Page[A
 async def by_ref(session: AsyncSession, ref: str, owner: int | None) -> ApiKey:
     """Raises:
     NotFound: no such key, or the key of somebody else.
+    Refusal: `key_ambiguous`, when a name is worn by several.
     """
-    wanted = col(ApiKey.id) == int(ref) if is_id(ref) else col(ApiKey.name) == ref
-    found = (await session.exec(select(ApiKey).where(wanted).order_by(col(ApiKey.id)))).first()
-    if found is None or owner not in {None, found.user_id}:
+    wanted = [col(ApiKey.id) == int(ref) if is_id(ref) else col(ApiKey.name) == ref]
+    wanted += [] if owner is None else [col(ApiKey.user_id) == owner]
+    found = (await session.exec(select(ApiKey).where(*wanted).order_by(col(ApiKey.id)))).all()
+    if not found:
         raise NotFound("key", ref)
-    return found
-
-
-async def is_taken(session: AsyncSession, name: str, user_id: int) -> bool:
-    statement = select(ApiKey.id).where(ApiKey.name == name, ApiKey.user_id == user_id)
-    return (await session.exec(statement)).first() is not None
+    if len(found) > 1:
+        raise Refusal("key_ambiguous", status=409, name=ref, ids=", ".join(str(key.id) for key in found[:10]))
+    return found[0]
 
 
 async def note_use(session: AsyncSession, last_used_at: Mapping[int, datetime]) -> None:

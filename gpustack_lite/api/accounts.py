@@ -1,0 +1,122 @@
+"""Signing in and changing passwords: what happens, in the order that loses nothing when it is cut."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from gpustack_lite.api.context import Context
+from gpustack_lite.api.credentials import digest
+from gpustack_lite.api.passwords import check_new_password
+from gpustack_lite.db.queries import events, sessions, users
+from gpustack_lite.db.tables import LoginSession, User
+from gpustack_lite.errors import Refusal
+
+PASSWORD_FILE = "initial_admin_password"  # noqa: S105  # the name of a file
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    token: str
+    expires_at: datetime
+    must_change_password: bool
+    csrf_token: str
+
+
+def csrf_token_of(session_token: str) -> str:
+    """Follows from the session's token, so that a console that was reloaded can ask for it again."""
+    return digest(f"csrf:{session_token}")
+
+
+async def sign_in(context: Context, username: str, password: str, address: str) -> SignIn:
+    """Raises:
+    Refusal: `login_throttled`, `login_busy` or `login_refused`, the last one whatever was wrong.
+    """
+    user = await _prove(context, username, password, address)
+    token = f"gls_{context.ports.randomness.token()}"
+    now = context.ports.clock.wall()
+    expires_at = now + timedelta(hours=context.settings.session_hours)
+    csrf_token = csrf_token_of(token)
+    async with context.db.write() as session:
+        fresh = await session.get(User, user.id)
+        if fresh is None or fresh.password_hash != user.password_hash or not fresh.active:
+            raise Refusal("login_refused", status=401)
+        await sessions.forget_expired(session, now)
+        session.add(
+            LoginSession(
+                user_id=fresh.id or 0,
+                digest=digest(token),
+                csrf_digest=digest(csrf_token),
+                address=address,
+                created_at=now,
+                expires_at=expires_at,
+            )
+        )
+    context.signals.touch("credentials")
+    return SignIn(token, expires_at, user.must_change_password, csrf_token)
+
+
+async def _prove(context: Context, username: str, password: str, address: str) -> User:
+    wait = context.throttle.begin(username, address, context.ports.clock.monotonic())
+    if wait is not None:
+        raise Refusal("login_throttled", status=429, seconds=wait)
+    async with context.db.read() as session:
+        user = await users.by_name(session, username) if is_storable(username) else None
+    stored = user.password_hash if user is not None and user.active else None
+    if not await context.passwords.matches(stored, password) or user is None:
+        raise Refusal("login_refused", status=401)
+    context.throttle.succeeded(username, address)
+    return user
+
+
+def is_storable(value: str) -> bool:
+    """Whether a database can be asked for it: no NUL, no lone surrogate."""
+    return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+async def change_password(
+    context: Context, username: str, current: str, new: str, address: str, *, kept_session: int | None
+) -> None:
+    """The user's other sessions end; the file with the first password goes when it is true no more."""
+    check_new_password(new, current)
+    user = await _prove(context, username, current, address)
+    hashed = await context.passwords.hash(new)
+    async with context.db.write() as session:
+        fresh = await session.get(User, user.id)
+        if fresh is None or fresh.password_hash != user.password_hash:
+            raise Refusal("login_refused", status=401)
+        fresh.password_hash, fresh.must_change_password = hashed, False
+        session.add(fresh)
+        await sessions.end_all_of(session, fresh.id or 0, but=kept_session)
+        await events.insert_event(session, context.ports.clock, "password_changed", params={"user": fresh.username})
+    if username == users.FIRST_ADMIN:
+        context.ports.disk.remove(password_file(context.data_dir))
+    context.signals.touch("credentials", "changes")
+
+
+async def reset_password(context: Context, ref: str) -> tuple[User, str]:
+    """A new random password that must be changed; every session of the user ends."""
+    password = random_password(context)
+    hashed = await context.passwords.hash(password)
+    async with context.db.write() as session:
+        user = await users.by_ref(session, ref)
+        user.password_hash, user.must_change_password = hashed, True
+        session.add(user)
+        await sessions.end_all_of(session, user.id or 0)
+        await events.insert_event(session, context.ports.clock, "password_reset", params={"user": user.username})
+        if user.username == users.FIRST_ADMIN:
+            write_password(context, password)
+    context.signals.touch("credentials", "changes")
+    return user, password
+
+
+def random_password(context: Context) -> str:
+    return context.ports.randomness.token(18)
+
+
+def write_password(context: Context, password: str) -> None:
+    """Before the commit: when it is cut, the file names a password that is not yet valid rather than none at all."""
+    context.ports.disk.replace(password_file(context.data_dir), f"{password}\n".encode())
+
+
+def password_file(data_dir: Path) -> Path:
+    return data_dir / PASSWORD_FILE

@@ -1,0 +1,95 @@
+"""The console's files as they were built, found by exact name in a list of what is there: nothing else can be read."""
+
+import asyncio
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from gpustack_lite.errors import Refusal
+
+POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+"""Styles may be inline because the component library writes style attributes; scripts never are."""
+NOT_THE_CONSOLE = ("api/", "v1/", "v2/", "v1-openai/")
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpustack-lite</title>
+<h1>The console is not built</h1>
+<p>The server runs; only its web pages are missing. In a checkout, build them with Node 20 or newer:</p>
+<pre>cd ui &amp;&amp; npm ci &amp;&amp; npm run build</pre>
+<p>The command line does everything as well: <code>gpustack-lite --help</code>.</p></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    path: Path
+    is_gzipped: bool
+
+
+class Console:
+    """The list is made again when index.html changes, so that a rebuilt console needs no restart."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._files: dict[str, Path] = {}
+        self._built_at: int | None = None
+
+    async def __call__(self, request: Request) -> Response:
+        wanted = request.path_params.get("path", "")
+        if wanted.startswith(NOT_THE_CONSOLE) or wanted in {"api", "v1", "v2"}:
+            raise Refusal("no_such_path", status=404, path=request.url.path)
+        found = await asyncio.to_thread(self.find, wanted, accepts_gzip(request.headers.get("accept-encoding", "")))
+        if found is None:
+            return _page(_NOT_BUILT, 200 if not wanted else 404)
+        content = await asyncio.to_thread(found.path.read_bytes)
+        return Response(content, media_type=media_type(self._name_of(found)), headers=self._headers(found))
+
+    def find(self, wanted: str, gzip: bool) -> Found | None:
+        """A file by its name, index.html for the addresses that the console makes up, None where nothing is built."""
+        self._look_again()
+        name = wanted if wanted in self._files and not wanted.endswith(".gz") else "index.html"
+        if name == "index.html" and wanted.startswith("assets/"):
+            raise Refusal("no_such_path", status=404, path=f"/{wanted}")
+        if gzip and f"{name}.gz" in self._files:
+            return Found(self._files[f"{name}.gz"], is_gzipped=True)
+        path = self._files.get(name)
+        return None if path is None else Found(path, is_gzipped=False)
+
+    def _look_again(self) -> None:
+        try:
+            built_at = (self._root / "index.html").stat().st_mtime_ns
+        except OSError:
+            self._files, self._built_at = {}, None
+            return
+        if built_at != self._built_at:
+            files = [path for path in self._root.rglob("*") if path.is_file() and not path.is_symlink()]
+            self._files = {path.relative_to(self._root).as_posix(): path for path in files}
+            self._built_at = built_at
+
+    def _name_of(self, found: Found) -> str:
+        return found.path.name.removesuffix(".gz") if found.is_gzipped else found.path.name
+
+    def _headers(self, found: Found) -> dict[str, str]:
+        is_asset = found.path.parent == self._root / "assets"
+        headers = {"Cache-Control": _IMMUTABLE if is_asset else "no-cache", "Vary": "Accept-Encoding"}
+        headers["Content-Security-Policy"] = POLICY
+        return headers | ({"Content-Encoding": "gzip"} if found.is_gzipped else {})
+
+
+def accepts_gzip(header: str) -> bool:
+    offers = [offer.replace(" ", "").lower() for offer in header.split(",")]
+    return any(offer.split(";")[0] == "gzip" and not offer.endswith(";q=0") for offer in offers)
+
+
+def media_type(name: str) -> str:
+    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return "text/javascript" if guessed == "application/javascript" else guessed
+
+
+def _page(text: str, status: int) -> HTMLResponse:
+    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"})

@@ -1,0 +1,93 @@
+"""API keys: made once, shown once, and gone everywhere when they are revoked."""
+
+from typing import Any
+
+from gpustack_lite.api import rights
+from gpustack_lite.api.accounts import is_storable
+from gpustack_lite.api.context import Context
+from gpustack_lite.api.credentials import Caller, digest
+from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
+from gpustack_lite.db.documents import key_document
+from gpustack_lite.db.queries import changes, events, keys, users
+from gpustack_lite.db.tables import ApiKey
+from gpustack_lite.errors import Refusal
+
+PREFIX_LENGTH = 12
+
+
+async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, Any]:
+    """The document with `key`, which nobody can be shown again. It is on disk when this returns."""
+    now = context.ports.clock.wall()
+    wanted = ApiKey(
+        name=_checked_name(body.name),
+        user_id=maker.user_id,
+        digest="",
+        prefix="",
+        scopes=sorted(set(body.scopes)),
+        models=list(dict.fromkeys(body.models)),
+        expires_at=body.expires_at,
+        created_at=now,
+    )
+    _must_be_granted(context, maker, wanted)
+    secret = f"gpl_{context.ports.randomness.token()}"
+    wanted.digest, wanted.prefix = digest(secret), secret[:PREFIX_LENGTH]
+    async with context.db.write() as session:
+        session.add(wanted)
+        await session.flush()
+        document = await _record(context, session, wanted, "key_created")
+    context.signals.touch("credentials", "changes")
+    return {**document, "key": secret}
+
+
+async def change(context: Context, maker: Caller, ref: str, body: KeyPatch) -> dict[str, Any]:
+    async with context.db.write() as session:
+        key = await keys.by_ref(session, ref, owner_of(maker))
+        for name in sorted(body.model_fields_set):
+            value = getattr(body, name)
+            if value is None and name != "expires_at":
+                raise Refusal("field_missing", param=name, name=name)
+            setattr(key, name, _checked_name(value) if name == "name" else value)
+        _must_be_granted(context, maker, key)
+        session.add(key)
+        document = await _record(context, session, key, "key_changed")
+    context.signals.touch("credentials", "changes")
+    return document
+
+
+async def delete(context: Context, maker: Caller, ref: str) -> None:
+    """Committed, and told to those who publish credentials, before the caller hears of it."""
+    async with context.db.write() as session:
+        key = await keys.by_ref(session, ref, owner_of(maker))
+        await session.delete(key)
+        await session.flush()
+        params = {"name": key.name, "prefix": key.prefix}
+        await events.insert_event(session, context.ports.clock, "key_deleted", params=params)
+        await changes.record(session, "key", "delete", key.id or 0, None, context.ports.clock)
+    context.signals.touch("credentials", "changes")
+
+
+def owner_of(caller: Caller) -> int | None:
+    """Whose keys the caller may see: an admin everybody's."""
+    return None if caller.is_admin else caller.user_id
+
+
+def _must_be_granted(context: Context, maker: Caller, key: ApiKey) -> None:
+    if key.expires_at is not None and key.expires_at <= context.ports.clock.wall():
+        raise Refusal("expiry_passed", param="expires_at")
+    if refused := rights.refuse_key(maker, key.scopes, key.models, key.expires_at):
+        raise refused
+
+
+def _checked_name(name: str) -> str:
+    if not is_storable(name) or not name.isprintable() or name != name.strip() or name.isdigit():
+        raise Refusal("key_name", param="name")
+    return name
+
+
+async def _record(context: Context, session: Any, key: ApiKey, kind: str) -> dict[str, Any]:
+    owner = await users.by_ref(session, str(key.user_id))
+    document = key_document(key, owner.username)
+    params = {"name": key.name, "prefix": key.prefix}
+    await events.insert_event(session, context.ports.clock, kind, params=params)
+    await changes.record(session, "key", "put", key.id or 0, document, context.ports.clock)
+    return document

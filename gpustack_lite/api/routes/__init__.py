@@ -1,0 +1,1 @@
+"""One file per noun. A route translates HTTP and nothing else."""

@@ -1,0 +1,100 @@
+"""Signing in, out, and changing one's password."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from gpustack_lite.api import accounts
+from gpustack_lite.api.auth import Owner, Reader
+from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.credentials import SESSION_COOKIE
+from gpustack_lite.api.replies import shows
+from gpustack_lite.api.schemas.bodies import Login, PasswordChange
+from gpustack_lite.api.schemas.public import Me, SignedIn
+from gpustack_lite.db.documents import iso
+from gpustack_lite.db.queries import sessions, users
+from gpustack_lite.db.tables import User
+from gpustack_lite.errors import Refusal
+from gpustack_lite.wire import ADDRESS_HEADER
+
+router = APIRouter(tags=["auth"])
+
+
+@router.post("/auth/login", responses=shows(SignedIn))
+async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
+    signed_in = await accounts.sign_in(context, body.username, body.password, client_address(request))
+    answer = JSONResponse(
+        {
+            "token": signed_in.token,
+            "expires_at": iso(signed_in.expires_at),
+            "must_change_password": signed_in.must_change_password,
+            "csrf_token": signed_in.csrf_token,
+        }
+    )
+    answer.set_cookie(
+        SESSION_COOKIE,
+        signed_in.token,
+        max_age=int(context.settings.session_hours * 3600),
+        httponly=True,
+        samesite="strict",
+        secure=_is_https(request),
+    )
+    return answer
+
+
+@router.post("/auth/logout", status_code=204)
+async def logout(signed_in: Owner, request: Request, context: Ctx) -> Response:
+    if signed_in.caller.kind != "session":
+        raise Refusal("not_a_session", status=400)
+    async with context.db.write() as session:
+        await sessions.end(session, signed_in.caller.id or 0)
+    context.signals.touch("credentials")
+    answer = Response(status_code=204)
+    answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
+    return answer
+
+
+@router.get("/auth/me", responses=shows(Me))
+@router.get("/users/me", responses=shows(Me))
+async def me(signed_in: Reader, context: Ctx) -> JSONResponse:
+    caller = signed_in.caller
+    async with context.db.read() as session:
+        user = await users.by_ref(session, str(caller.user_id))
+    is_cookie = signed_in.shown.carrier == "cookie"
+    return JSONResponse(
+        {
+            **user_document(user),
+            "credential": {"kind": caller.kind, "id": caller.id, "scopes": sorted(caller.scopes)},
+            "csrf_token": accounts.csrf_token_of(signed_in.shown.secret) if is_cookie else None,
+        }
+    )
+
+
+@router.post("/auth/password", status_code=204)
+async def change_password(body: PasswordChange, signed_in: Owner, request: Request, context: Ctx) -> Response:
+    caller = signed_in.caller
+    kept = caller.id if caller.kind == "session" else None
+    address = client_address(request)
+    await accounts.change_password(context, caller.username, body.current, body.new, address, kept_session=kept)
+    return Response(status_code=204)
+
+
+def user_document(user: User) -> dict[str, Any]:
+    return {
+        "id": user.id,
+        "username": user.username,
+        "role": user.role,
+        "active": user.active,
+        "must_change_password": user.must_change_password,
+        "created_at": iso(user.created_at),
+    }
+
+
+def client_address(request: Request) -> str:
+    """The gateway sets the header on everything it relays; who comes by the Unix socket itself is local."""
+    return request.headers.get(ADDRESS_HEADER) or (request.client.host if request.client else "local")
+
+
+def _is_https(request: Request) -> bool:
+    return request.headers.get("x-forwarded-proto", request.scope["scheme"]) == "https"

@@ -1,0 +1,55 @@
+"""What gateways ask and report."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from gpustack_lite.api.auth import AsGateway
+from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.streams import poll
+from gpustack_lite.db.queries import gateways, usage
+from gpustack_lite.db.tables import GatewayRow
+from gpustack_lite.wire import GatewayStatus, RoutesReply, UsageBatch
+
+router = APIRouter(prefix="/api/gateway/v1", tags=["gateways"], include_in_schema=False)
+POLL_SECONDS = 25.0
+
+
+@router.get("/routes")
+async def routes(
+    _: AsGateway,
+    context: Ctx,
+    epoch: int = -1,
+    models: int = -1,
+    credentials: int = -1,
+    wait: Annotated[float, Query(ge=0, le=60)] = POLL_SECONDS,
+) -> Response:
+    """The sections that differ from the gateway's, as soon as one does; 204 when none did."""
+
+    async def look() -> RoutesReply | None:
+        return context.published.newer(epoch, models, credentials)
+
+    found = await poll(context, ("routes",), wait, look)
+    if found is None:
+        return Response(status_code=204)
+    return Response(found.model_dump_json(), media_type="application/json")
+
+
+@router.post("/usage", status_code=204)
+async def receive_usage(body: UsageBatch, _: AsGateway, context: Ctx) -> Response:
+    """204 lets the gateway forget the rows, so they are on disk before it is said."""
+    async with context.db.write() as session:
+        await usage.insert_once(session, body.rows)
+    return Response(status_code=204)
+
+
+@router.post("/status", status_code=204)
+async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> Response:
+    now = context.ports.clock.wall()
+    async with context.db.read() as session:
+        is_news = gateways.is_news(await session.get(GatewayRow, body.gateway_id), body, now)
+    if is_news:
+        async with context.db.write() as session:
+            await gateways.heard(session, body, now)
+        context.signals.touch("gateways")
+    return Response(status_code=204)

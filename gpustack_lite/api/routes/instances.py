@@ -1,0 +1,60 @@
+"""Instances: what runs where, what it said, and ending one so that a new one takes its place."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from gpustack_lite.api import reading_logs
+from gpustack_lite.api.auth import Admin, Reader
+from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
+from gpustack_lite.api.schemas.public import InstanceShape, Listed
+from gpustack_lite.db.queries import instances, models, moves, workers
+from gpustack_lite.lifecycle import ENDING, State
+
+router = APIRouter(prefix="/instances", tags=["instances"])
+
+
+@router.get("", responses=shows(Listed[InstanceShape]))
+async def list_instances(
+    _: Reader, request: Request, context: Ctx, wish: PageWish, model: str | None = None, worker: str | None = None
+) -> JSONResponse:
+    async with context.db.read() as session:
+        model_id = None if model is None else (await models.by_ref(session, model)).id
+        worker_id = None if worker is None else (await workers.by_ref(session, worker)).id
+        page = await instances.listed(session, wish, model_id=model_id, worker_id=worker_id)
+    return reply_page(request, page)
+
+
+@router.get("/{ref}", responses=shows(InstanceShape))
+async def show_instance(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+    async with context.db.read() as session:
+        document = await instances.document(session, await instances.by_id(session, ref))
+    return reply(request, document)
+
+
+@router.delete("/{ref}", status_code=204)
+async def restart_instance(ref: str, _: Admin, context: Ctx) -> Response:
+    """It drains and ends; its model gets a new one."""
+    async with context.db.write() as session:
+        instance = await instances.by_id(session, ref)
+        if State(instance.state) not in ENDING:
+            await moves.retire(session, instance, context.ports.clock)
+    context.signals.touch("instances", "models", "routes", "assignments", "changes")
+    return Response(status_code=204)
+
+
+@router.get("/{ref}/logs", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def read_logs(
+    *,
+    ref: str,
+    signed_in: Reader,
+    context: Ctx,
+    follow: bool = False,
+    attempt: Annotated[int | None, Query(ge=0)] = None,
+    tail: Annotated[int, Query(ge=0, le=100_000)] = 1000,
+) -> StreamingResponse:
+    reading = await reading_logs.open_log(context, ref, attempt=attempt, tail=tail, follow=follow)
+    text = reading_logs.text(context, signed_in, reading)
+    return StreamingResponse(text, media_type="text/plain; charset=utf-8")

@@ -1,0 +1,68 @@
+"""Models. Names may hold slashes: `/models/org/name` and `/models/org%2Fname` are the same model."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from gpustack_lite.api import deploying
+from gpustack_lite.api.auth import Admin, Reader
+from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
+from gpustack_lite.api.schemas.bodies import ModelCreate
+from gpustack_lite.api.schemas.public import InstanceShape, Listed, ModelShape
+from gpustack_lite.db.queries import instances, models
+
+router = APIRouter(prefix="/models", tags=["models"])
+
+
+@router.post("", status_code=201, responses=shows(ModelShape, 201))
+async def create_model(body: ModelCreate, signed_in: Admin, request: Request, context: Ctx) -> JSONResponse:
+    document = await deploying.create(context, body, signed_in.caller.user_id)
+    return reply(request, document, 201)
+
+
+@router.get("", responses=shows(Listed[ModelShape]))
+async def list_models(_: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
+    async with context.db.read() as session:
+        page = await models.listed(session, wish)
+    return reply_page(request, page)
+
+
+# The paths below a model come first: the converter of its name takes everything.
+
+
+@router.get("/{ref:path}/instances", responses=shows(Listed[InstanceShape]))
+async def list_instances_of_model(ref: str, _: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
+    async with context.db.read() as session:
+        model = await models.by_ref(session, ref)
+        page = await instances.listed(session, wish, model_id=model.id)
+    return reply_page(request, page)
+
+
+@router.post("/{ref:path}/start", responses=shows(ModelShape))
+async def start_model(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    return reply(request, await deploying.start(context, ref))
+
+
+@router.post("/{ref:path}/stop", responses=shows(ModelShape))
+async def stop_model(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    return reply(request, await deploying.stop(context, ref))
+
+
+@router.get("/{ref:path}", responses=shows(ModelShape))
+async def show_model(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+    async with context.db.read() as session:
+        document = await models.document(session, await models.by_ref(session, ref))
+    return reply(request, document)
+
+
+@router.patch("/{ref:path}", responses=shows(ModelShape))
+async def change_model(ref: str, patch: dict[str, Any], _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    return reply(request, await deploying.change(context, ref, patch))
+
+
+@router.delete("/{ref:path}", status_code=204)
+async def delete_model(ref: str, _: Admin, context: Ctx) -> Response:
+    await deploying.delete(context, ref)
+    return Response(status_code=204)

@@ -1,0 +1,90 @@
+"""What a model's spec must look like before anybody is asked about it; the first thing that does not is refused."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack_lite.errors import Refusal
+
+LONGEST_NAME = 200
+DEEPEST = 16
+SUB_RESOURCES = frozenset({"instances", "start", "stop", "revisions", "rollback"})
+"""Last segments that a name with slashes must not have, because /models/NAME/start means something else."""
+_HAS_MEANING_IN_PATHS = frozenset("\\?#%")
+_ENV_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,199}$")
+OWN_ENV_PREFIX = "GPUSTACK_LITE_"
+
+
+def check_name(name: str) -> None:
+    """1 to 200 characters that can be printed, addressed in a path, and told from an id."""
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise Refusal("name_length", param="name", length=len(name), longest=LONGEST_NAME)
+    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in name):
+        raise Refusal("name_unprintable", param="name", name=_printable(name))
+    if name != name.strip():
+        raise Refusal("name_outer_space", param="name", name=name)
+    if found := _HAS_MEANING_IN_PATHS & set(name):
+        raise Refusal("name_character", param="name", name=name, character=min(found))
+    if name.isdigit():
+        raise Refusal("name_only_digits", param="name", name=name)
+    _check_segments(name)
+
+
+def _check_segments(name: str) -> None:
+    segments = name.split("/")
+    if any(segment in {"", ".", ".."} for segment in segments):
+        raise Refusal("name_segments", param="name", name=name)
+    if len(segments) > 1 and segments[-1] in SUB_RESOURCES:
+        raise Refusal("name_reserved", param="name", name=name, word=segments[-1])
+
+
+def check_worker_name(name: str) -> None:
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip() or name.isdigit():
+        raise Refusal("worker_name", param="name", longest=LONGEST_NAME)
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+
+
+def check_env(env: Mapping[str, str]) -> None:
+    for name, value in env.items():
+        if not _ENV_NAME.match(name):
+            raise Refusal("env_name", param="env", name=_printable(name))
+        if name.upper().startswith(OWN_ENV_PREFIX):
+            raise Refusal("env_reserved", param="env", name=name)
+        if "\0" in value:
+            raise Refusal("env_value", param="env", name=name)
+
+
+def check_devices(devices: list[str]) -> None:
+    for device in devices:
+        worker, _, index = device.rpartition(":")
+        if not worker or not (index.isascii() and index.isdigit()):
+            raise Refusal("device_address", param="placement.devices", device=_printable(device))
+
+
+def check_plain(value: Any, name: str, depth: int = 0) -> None:
+    """Only what every database and every JSON reader can hold: finite numbers, whole characters, bounded depth."""
+    if depth > DEEPEST:
+        raise Refusal("value_too_deep", param=name, name=name, deepest=DEEPEST)
+    if isinstance(value, str):
+        _check_text(value, name)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Refusal("value_not_finite", param=name, name=name)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise Refusal("value_too_large", param=name, name=name)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            _check_text(key, name)
+            check_plain(each, f"{name}.{_printable(key)[:100]}", depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            check_plain(each, name, depth + 1)
+
+
+def _check_text(value: str, name: str) -> None:
+    if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise Refusal("text_not_whole", param=name, name=name)

@@ -1,0 +1,58 @@
+"""What people send. Nothing is converted: a number in quotes is a text, and an unknown field is a mistake."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+Scope = Literal["inference", "read", "manage"]
+Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Login(Body):
+    username: Annotated[StrictStr, Field(max_length=1024)]
+    password: Annotated[StrictStr, Field(max_length=1024)]
+
+
+class PasswordChange(Body):
+    current: Annotated[StrictStr, Field(max_length=1024)]
+    new: StrictStr
+
+
+class KeyCreate(Body):
+    name: Name
+    scopes: Annotated[list[Scope], Field(min_length=1)] = ["inference"]
+    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] = ["*"]
+    expires_at: AwareDatetime | None = None
+
+
+class KeyPatch(Body):
+    """Only what is present is changed."""
+
+    name: Name | None = None
+    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
+    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
+    expires_at: AwareDatetime | None = None
+
+
+class PlacementSpec(Body):
+    strategy: Literal["spread", "binpack"] = "spread"
+    worker_labels: dict[StrictStr, StrictStr] = {}
+    devices: list[StrictStr] = []
+
+
+class ModelCreate(Body):
+    """The spec of a model; a PATCH is merged into it and held against it again."""
+
+    name: StrictStr
+    source: Annotated[StrictStr, Field(min_length=1, max_length=4096)]
+    backend: Annotated[StrictStr, Field(max_length=200)] | None = None
+    backend_version: Annotated[StrictStr, Field(max_length=200)] | None = None
+    replicas: Annotated[StrictInt, Field(ge=0, le=1000)] = 1
+    options: Annotated[dict[StrictStr, Any], Field(max_length=500)] = {}
+    env: Annotated[dict[StrictStr, StrictStr], Field(max_length=500)] = {}
+    placement: PlacementSpec = PlacementSpec()
+    restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None

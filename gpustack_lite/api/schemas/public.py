@@ -1,0 +1,283 @@
+"""The answers as OpenAPI shows them. They are made by `db.documents`; a test holds the two against each other."""
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+T = TypeVar("T")
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Told(Shape):
+    code: str
+    params: dict[str, Any]
+    message: str
+
+
+class Listed(Shape, Generic[T]):
+    items: list[T]
+    next_cursor: str | None
+    total: int
+    revision: int
+
+
+class Whole(Shape, Generic[T]):
+    """A list that is short enough to come whole."""
+
+    items: list[T]
+    next_cursor: None
+    total: int
+
+
+class ErrorDetail(Shape):
+    message: str
+    type: str
+    param: str | None
+    code: str
+    params: dict[str, Any]
+
+
+class ErrorShape(Shape):
+    error: ErrorDetail
+
+
+class SignedIn(Shape):
+    token: str
+    expires_at: str
+    must_change_password: bool
+    csrf_token: str
+
+
+class UserShape(Shape):
+    id: int
+    username: str
+    role: str
+    active: bool
+    must_change_password: bool
+    created_at: str
+
+
+class CredentialShape(Shape):
+    kind: str
+    id: int | None
+    scopes: list[str]
+
+
+class Me(UserShape):
+    credential: CredentialShape
+    csrf_token: str | None
+
+
+class PasswordReset(Shape):
+    username: str
+    password: str
+    must_change_password: bool
+
+
+class ModelShape(Shape):
+    id: int
+    name: str
+    source: str
+    backend: str | None
+    backend_version: str | None
+    replicas: int
+    ready_replicas: int
+    state: str
+    said: Told | None
+    state_message: str | None
+    options: dict[str, Any]
+    env: dict[str, str]
+    placement: dict[str, Any]
+    restart_limit: int
+    stopped: bool
+    generation: int
+    launch_generation: int
+    created_at: str
+    updated_at: str
+
+
+class ReasonShape(Told):
+    worker: str | None
+    check: str
+    needed_bytes: int | None
+    free_bytes: int | None
+
+
+class RemedyShape(Told):
+    change: dict[str, Any]
+
+
+class InstanceShape(Shape):
+    id: int
+    model: str
+    model_id: int
+    generation: int
+    state: str
+    said: Told | None
+    state_message: str | None
+    worker: str | None
+    worker_id: int | None
+    devices: list[str]
+    backend: str | None
+    backend_version: str | None
+    source: str | None
+    pid: int | None
+    port: int | None
+    attempt: int
+    attempts: list[int]
+    gave_up: bool
+    next_try_at: str | None
+    progress: dict[str, Any] | None
+    claim: dict[str, Any] | None
+    holds_claim: bool
+    memory: dict[str, Any] | None
+    context_length: int | None
+    simulated: bool
+    launch: dict[str, Any] | None
+    reasons: list[ReasonShape]
+    reason_counts: dict[str, int]
+    remedies: list[RemedyShape]
+    created_at: str
+    state_since: str
+    ready_at: str | None
+
+
+class WorkerShape(Shape):
+    id: int
+    name: str
+    state: str
+    labels: dict[str, str]
+    hostname: str
+    address: str
+    version: str
+    cpu_count: int | None
+    ram_total_bytes: int | None
+    ram_used_bytes: int | None
+    ram_own_bytes: int
+    ram_reserve_bytes: int
+    simulated: bool
+    backend_versions: list[dict[str, Any]]
+    device_count: int | None
+    joined_at: str
+    seen_at: str | None
+
+
+class JoinTokenShape(Shape):
+    token: str
+    expires_at: str
+    command: str
+
+
+class DeviceShape(Shape):
+    id: int
+    worker: str
+    index: int
+    physical_id: int | None
+    serial: str | None
+    kind: str
+    chip: str
+    memory_total_bytes: int | None
+    memory_used_bytes: int | None
+    memory_claimed_bytes: int
+    foreign_bytes: int | None
+    health: str
+    schedulable: bool
+    utilization: float | None
+    temperature_c: float | None
+    power_w: float | None
+    simulated: bool
+
+
+class KeyShape(Shape):
+    id: int
+    name: str
+    prefix: str
+    user: str | None
+    user_id: int
+    scopes: list[str]
+    models: list[str]
+    expires_at: str | None
+    created_at: str
+    last_used_at: str | None
+
+
+class NewKey(KeyShape):
+    key: str
+
+
+class EventShape(Shape):
+    id: int
+    at: str
+    kind: str
+    model_id: int | None
+    model: str | None
+    instance_id: int | None
+    worker_id: int | None
+    worker: str | None
+    from_state: str | None
+    to_state: str | None
+    code: str | None
+    params: dict[str, Any]
+    message: str | None
+
+
+class OptionShape(Shape):
+    name: str
+    kind: str
+    help: str
+    choices: list[str]
+
+
+class VersionShape(Shape):
+    version: str
+    device_kinds: list[str]
+    source: str
+    is_default: bool
+    workers: list[str]
+
+
+class BackendShape(Shape):
+    id: int | None
+    name: str
+    builtin: bool
+    device_kinds: list[str]
+    paths: list[str]
+    options: list[OptionShape]
+    spec: dict[str, Any] | None
+    created_at: str | None
+
+
+class UsageShape(Shape):
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    device_seconds: float | None
+    model: str | None = None
+    key_id: int | None = None
+    key: str | None = None
+    user_id: int | None = None
+    user: str | None = None
+
+
+class RequestShape(Shape):
+    request_id: str
+    key_id: int | None
+    user_id: int | None
+    model: str
+    instance_id: int | None
+    path: str
+    started_at: str
+    seconds: float
+    ttft_seconds: float | None
+    status: int
+    cause: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    partial: bool

@@ -1,0 +1,32 @@
+"""What each gateway last said of itself."""
+
+from datetime import datetime, timedelta
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from gpustack_lite.db.tables import GatewayRow
+from gpustack_lite.wire import GatewayStatus
+
+AT_LEAST_EVERY = timedelta(seconds=5)
+
+
+def is_news(row: GatewayRow | None, status: GatewayStatus, now: datetime) -> bool:
+    """A gateway speaks every second; what it repeats is written every five."""
+    if row is None or now - row.seen_at >= AT_LEAST_EVERY:
+        return True
+    return _said(row) != (status.epoch, status.models_revision, status.credentials_revision, _leases(status))
+
+
+async def heard(session: AsyncSession, status: GatewayStatus, now: datetime) -> None:
+    row = await session.get(GatewayRow, status.gateway_id) or GatewayRow(gateway_id=status.gateway_id, seen_at=now)
+    row.epoch, row.models_revision = status.epoch, status.models_revision
+    row.credentials_revision, row.leases, row.seen_at = status.credentials_revision, _leases(status), now
+    session.add(row)
+
+
+def _said(row: GatewayRow) -> tuple[int, int, int, dict[str, int]]:
+    return row.epoch, row.models_revision, row.credentials_revision, row.leases
+
+
+def _leases(status: GatewayStatus) -> dict[str, int]:
+    return {str(instance_id): count for instance_id, count in status.leases.items() if count}
