@@ -53,7 +53,7 @@ def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:
     for part in (internal, agents, gateways):
         app.include_router(part.router)
     _add_reference(app)
-    app.router.routes.append(Route("/{path:path}", Console(console_files), methods=["GET"], name="console"))
+    app.router.routes.append(Route("/{path:path}", Console(console_files).serve, methods=["GET"], name="console"))
     refusals.install(app)
     app.add_middleware(Door, hosts=own_hosts(context), randomness=context.ports.randomness)
     return app

@@ -39,7 +39,7 @@ class Console:
         self._files: dict[str, Path] = {}
         self._built_at: int | None = None
 
-    async def __call__(self, request: Request) -> Response:
+    async def serve(self, request: Request) -> Response:
         wanted = request.path_params.get("path", "")
         if wanted.startswith(NOT_THE_CONSOLE) or wanted in {"api", "v1", "v2"}:
             raise Refusal("no_such_path", status=404, path=request.url.path)

@@ -88,7 +88,8 @@ def _of_status(request: Request, error: HTTPException) -> Refusal:
     if error.status_code == 404:
         return Refusal("no_such_path", status=404, path=request.url.path)
     if error.status_code == 405:
-        return Refusal("method_not_allowed", status=405, method=request.method, path=request.url.path)
+        allowed = (error.headers or {}).get("Allow", "GET")
+        return Refusal("method_not_allowed", status=405, method=request.method, path=request.url.path, allowed=allowed)
     if error.status_code == 400:
         return validation.unreadable(error.__cause__)
     return Refusal("http_error", status=error.status_code, http_status=error.status_code)

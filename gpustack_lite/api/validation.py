@@ -75,7 +75,7 @@ def _invalid_json(error: Mapping[str, Any], body: Any) -> Refusal:
     before = body[:position] if isinstance(body, str) else ""
     line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
     why = str(error.get("ctx", {}).get("error", ""))
-    return Refusal("body_not_json", line=line, column=column, position=position, why=why)
+    return Refusal("json_malformed", line=line, column=column, position=position, why=why)
 
 
 def unreadable(cause: BaseException | None) -> Refusal:
@@ -83,5 +83,5 @@ def unreadable(cause: BaseException | None) -> Refusal:
     if isinstance(cause, UnicodeDecodeError):
         return Refusal("body_not_utf8", position=cause.start)
     if isinstance(cause, JSONDecodeError):
-        return Refusal("body_not_json", line=cause.lineno, column=cause.colno, position=cause.pos, why=cause.msg)
+        return Refusal("json_malformed", line=cause.lineno, column=cause.colno, position=cause.pos, why=cause.msg)
     return Refusal("body_unreadable")

@@ -3,7 +3,6 @@
 SENTENCES: dict[str, tuple[str, str]] = {
     # requests
     "no_such_path": ("There is nothing at {path}: check the address.", "{path} 不存在:请检查地址。"),
-    "method_not_allowed": ("{path} does not answer to {method}.", "{path} 不支持 {method} 方法。"),
     "http_error": (
         "The request could not be served (status {http_status}).",
         "无法处理该请求(状态码 {http_status})。",
@@ -11,10 +10,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "host_not_ours": (
         "This server does not answer to the host name {host}: use its IP address, or start it with --allowed-host.",
         "本服务器不接受主机名 {host}:请使用 IP 地址访问,或在启动时加上 --allowed-host。",
-    ),
-    "path_not_canonical": (
-        "The path holds dot segments, empty segments or unprintable characters: send it in its plain form.",
-        "路径中含有点段、空段或不可打印字符:请使用规范形式。",
     ),
     "body_too_large": (
         "The body is larger than {limit_bytes}: send less at once.",
@@ -26,13 +21,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请求体未以 JSON 发送:请设置请求头 Content-Type: application/json。",
     ),
     "body_not_an_object": ("The body is not a JSON object: send {{...}}.", "请求体不是 JSON 对象:请发送 {{...}}。"),
-    "body_not_json": (
+    "json_malformed": (
         "The body is not valid JSON at line {line}, column {column}: {why}.",
         "请求体不是有效的 JSON(第 {line} 行第 {column} 列):{why}。",
-    ),
-    "body_not_utf8": (
-        "The body is not valid UTF-8 at byte {position}: encode it as UTF-8.",
-        "请求体在第 {position} 字节处不是有效的 UTF-8:请使用 UTF-8 编码。",
     ),
     "body_unreadable": (
         "The body could not be read: it is nested too deeply or was cut off.",
@@ -82,10 +73,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "credential_refused": (
         "The key or session is not valid: it is wrong, has expired or was revoked.",
         "密钥或会话无效:可能有误、已过期或已被吊销。",
-    ),
-    "csrf_token_missing": (
-        "A change that comes with the session cookie needs the header X-CSRF-Token that signing in answered with.",
-        "使用会话 Cookie 的修改请求需要带上登录时返回的 X-CSRF-Token 请求头。",
     ),
     "scope_missing": ("This key lacks the scope {scope}.", "该密钥没有 {scope} 权限。"),
     "admin_only": ("Only an administrator may do this.", "只有管理员可以执行此操作。"),
