@@ -147,7 +147,15 @@ class Made:
         self.desired = Desired(given.data_dir, given.ports.disk)
         self.link = Link(given.address, known, given.introduction, given.ports, on_joined=self._joined)
         uploads = LogUploads(self.link, self.workshop.logs, self.instances, given.ports)
-        self.agent = Agent(self.link, self.desired, self.instances, self.workshop.files, uploads, given.ports, signals)
+        self.agent = Agent(
+            self.link,
+            desired=self.desired,
+            instances=self.instances,
+            files=self.workshop.files,
+            uploads=uploads,
+            ports=given.ports,
+            signals=signals,
+        )
         pulse = Pulse(self.workshop, lambda: self.link.identity.credential, self.instances.engines)
         self.heartbeat = HeartbeatThread(given.address, pulse, given.settings.heartbeat_seconds)
 
