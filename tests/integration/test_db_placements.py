@@ -1,0 +1,133 @@
+"""No two placements share memory, however many programs decide at once (case B09)."""
+
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from backends import registry
+from gpustack_lite.db.engine import Database, open_database
+from gpustack_lite.db.queries import cluster, placing
+from gpustack_lite.errors import Refusal
+from gpustack_lite.ports import Ports
+from gpustack_lite.server import placements, replicas
+from gpustack_lite.server.deciding import decide
+from tests.fakes.backends import FakeBackend
+from tests.fakes.clock import ManualClock
+from tests.fakes.cluster import Cluster, clear, make_cluster
+
+pytestmark = pytest.mark.integration
+ROUNDS = 50
+
+
+@pytest.fixture(autouse=True)
+def fake_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "find", {"fake": FakeBackend()}.__getitem__)
+
+
+async def test_two_models_that_fit_once_are_never_both_placed(db: Database, database_url: str, ports: Ports) -> None:
+    """B09: one card of 24 GiB, two models of 14 GiB in the same moment, two servers, fifty rounds."""
+    other = await open_database(database_url, ports)
+    one = await make_cluster(db, ports)
+    cores = [one.core, Cluster(other, one.core, one.heartbeats, one.silence, one.publisher).core]
+    cores[1] = type(one.core)(other, one.core.signals, ports, one.core.settings, one.core.epoch)
+    await one.add_worker()
+    for number in range(ROUNDS):
+        await asyncio.gather(one.add_model(f"a{number}"), one.add_model(f"b{number}"))
+        await asyncio.gather(*(replicas.step(core) for core in cores))
+        await asyncio.gather(*(placements.step(core) for core in cores))
+        await asyncio.gather(*(placements.step(core) for core in cores))
+        rows = await one.instances()
+        assert sorted(each.state for each in rows) == ["pending", "scheduled"]
+        waiting = next(each for each in rows if each.state == "pending")
+        assert (waiting.said or {})["code"] == "not_enough_device_memory"
+        assert [each.id for each in rows if each.holds_claim] == [each.id for each in rows if each is not waiting]
+        await clear(db)
+    await other.close()
+
+
+async def test_two_server_processes_never_give_a_device_twice(db: Database, database_url: str, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    await one.add_worker(devices=20)
+    root = Path(__file__).parents[2]
+    programs = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.fakes.placer", database_url, "15", str(one.core.epoch), cwd=root
+        )
+        for _ in range(2)
+    ]
+    assert [await each.wait() for each in programs] == [0, 0]
+    await one.settle(2)
+    rows = await one.instances()
+    taken = Counter(index for each in rows for index in each.device_indices)
+    assert taken == dict.fromkeys(range(20), 1)
+    assert Counter(each.state for each in rows) == {"scheduled": 20, "pending": 10}
+
+
+async def test_a_round_that_was_decided_on_an_old_snapshot_is_not_written(db: Database, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    await one.add_worker()
+    await one.add_model()
+    await replicas.step(one.core)
+    async with db.read() as session:
+        old = await placing.snapshot(session)
+    decisions = [each for each in decide(old, ports.clock.wall()) if isinstance(each, placing.Place)]
+    async with db.write() as session:
+        await cluster.next_counter(session, cluster.CLUSTER)
+    async with db.write() as session:
+        assert not await placing.commit(session, old.revision, decisions, ports.clock)
+    assert set((await one.states()).values()) == {"pending"}
+
+
+async def test_a_server_whose_epoch_has_passed_places_nothing(db: Database, ports: Ports, clock: ManualClock) -> None:
+    old = await make_cluster(db, ports, "a")
+    await old.add_worker()
+    await old.add_model()
+    await replicas.step(old.core)
+    clock.advance(2000)
+    new = await make_cluster(db, ports, "b")
+    with pytest.raises(Refusal, match="not_leading"):
+        await placements.step(old.core)
+    assert set((await new.states()).values()) == {"pending"}
+    await placements.step(new.core)
+    assert set((await new.states()).values()) == {"scheduled"}
+
+
+async def test_a_freed_device_lets_the_next_one_start(db: Database, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    worker = await one.add_worker()
+    first, _ = await one.add_model("a"), await one.add_model("b")
+    await one.settle()
+    await worker.run_all()
+    await worker.beat(used_gib=14)
+    await one.delete_model(first)
+    await one.settle()
+    assert list((await one.states()).values()) == ["stopping", "pending"]
+    await worker.report()
+    await one.settle()
+    assert list((await one.states()).values()) == ["scheduled"]
+
+
+async def test_a_waiting_instance_does_not_fill_the_change_log(db: Database, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    await one.add_worker()
+    await one.add_model(options={"gib": 40})
+    await one.settle()
+    async with db.read() as session:
+        before = await cluster.counter(session, cluster.CHANGES)
+    await one.settle()
+    async with db.read() as session:
+        assert await cluster.counter(session, cluster.CHANGES) == before
+
+
+async def test_the_worker_is_told_in_the_same_transaction(db: Database, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    worker = await one.add_worker()
+    before = (await worker.assignment()).revision
+    await one.add_model()
+    await one.settle()
+    after = await worker.assignment()
+    assert after.revision > before
+    assert [(each.model, each.devices, len(each.engine_key)) for each in after.instances] == [("m", (0,), 64)]
