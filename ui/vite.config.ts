@@ -2,8 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
-import type { Plugin } from "vite";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vite";
 
 const OUT = "../gpustack_lite/ui";
 const COMPRESSED = /\.(js|css|svg|html)$/;
@@ -29,5 +28,4 @@ export default defineConfig({
   build: { outDir: OUT, emptyOutDir: true, assetsInlineLimit: 0, reportCompressedSize: false },
   worker: { format: "es" },
   server: { proxy: { "/api": "http://127.0.0.1:9090", "/v1": "http://127.0.0.1:9090" } },
-  test: { environment: "jsdom" },
 });

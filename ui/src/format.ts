@@ -12,14 +12,18 @@ export function bytes(count: number): string {
 /** 0.42 -> "0.4 s", 75 -> "1 min 15 s" */
 export function seconds(count: number): string {
   if (count < 9.95) return `${count.toFixed(1)} s`;
-  if (count < 60) return `${Math.round(count)} s`;
-  const minutes = Math.floor(count / 60);
-  if (minutes < 60) return `${minutes} min ${Math.floor(count % 60)} s`;
+  const whole = Math.round(count);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function clockTime(moment: string | number, language: string): string {
-  return new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(
-    new Date(moment),
-  );
+  return new Intl.DateTimeFormat(language, {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).format(new Date(moment));
 }

@@ -41,8 +41,15 @@ export function useMe(): UseQueryResult<Me> {
 export const useModels = () => useLive<Model>(["live", "model"], "/api/v1/models");
 export const useInstances = () => useLive<Instance>(["live", "instance"], "/api/v1/instances");
 export const useWorkers = () => useLive<Worker>(["live", "worker"], "/api/v1/workers");
-export const useModelEvents = (model: string) =>
-  useLive<PlatformEvent>(["live", "event", { model }], `/api/v1/events?model=${encodeURIComponent(model)}`);
+
+const NEWEST_EVENTS = 200;
+
+export function useModelEvents(model: string): UseQueryResult<Listing<PlatformEvent>> {
+  const { api, live } = usePlatform();
+  const key: LiveKey = ["live", "event", { model }];
+  const path = `/api/v1/events?${new URLSearchParams({ model, limit: String(NEWEST_EVENTS) })}`;
+  return useQuery({ queryKey: key, queryFn: () => live.list(key, () => api.latest<PlatformEvent>(path)) });
+}
 
 /** Readings of devices change all the time and are not in the change stream: they are asked for while looked at. */
 export function useDevices(): UseQueryResult<Listing<Device>> {

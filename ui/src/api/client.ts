@@ -42,7 +42,13 @@ export class Api {
       items.push(...page.items);
       cursor = page.next_cursor;
     }
-    return { revision: first.revision ?? 0, items };
+    return { revision: first.revision, items };
+  }
+
+  /** The first page only: of a diary that is newest first, what is newest. */
+  async latest<T extends Entry>(path: string): Promise<Listing<T>> {
+    const { revision, items } = await this.get<Page<T>>(path);
+    return { revision, items };
   }
 
   /** The answer itself, for bodies that are read as they come. */
@@ -56,8 +62,8 @@ export class Api {
     return response;
   }
 
-  keepCsrf(token: string | undefined): void {
-    if (token !== undefined) sessionStorage.setItem(CSRF, token);
+  keepCsrf(token: string | null): void {
+    if (token !== null) sessionStorage.setItem(CSRF, token);
   }
 
   private async json<T>(path: string, init: RequestInit): Promise<T> {

@@ -131,7 +131,7 @@ export interface Me {
   username: string;
   role: string;
   must_change_password: boolean;
-  csrf_token?: string;
+  csrf_token: string | null;
 }
 
 export interface LoggedIn {

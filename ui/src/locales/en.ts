@@ -132,7 +132,7 @@ export const en = {
     text: "Engine output",
     empty: "The engine has written nothing.",
     ended: "End of the log",
-    cut: "Only the last {{count}} lines are shown.",
+    tail: "Begins with the last {{count}} lines.",
   },
   workers: {
     title: "Workers",

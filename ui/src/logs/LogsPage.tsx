@@ -17,7 +17,7 @@ export function LogsPage() {
   return (
     <>
       {instance !== undefined && (
-        <p className="small">
+        <p className="back">
           <Link to="/models/$" params={{ _splat: instance.model }}>
             ← {t("logs.back", { model: instance.model })}
           </Link>
@@ -36,7 +36,7 @@ export function LogsPage() {
           />
           {t("logs.follow")}
         </label>
-        <span className="soft small">{t("logs.cut", { count: TAIL_LINES })}</span>
+        <span className="soft small">{t("logs.tail", { count: TAIL_LINES })}</span>
       </div>
       <LogText log={log} />
     </>

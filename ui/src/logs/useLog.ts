@@ -11,12 +11,11 @@ const TERMINAL_CODES = /\u001b\[[0-9;?]*[A-Za-z]|\r(?=\n)/g;
 
 export interface Log {
   text: string;
-  isCut: boolean;
   isOver: boolean;
   error: string | null;
 }
 
-const NOTHING: Log = { text: "", isCut: false, isOver: false, error: null };
+const NOTHING: Log = { text: "", isOver: false, error: null };
 
 export function useLog(instance: string, attempt: number | null, follow: boolean): Log {
   const { api } = usePlatform();
@@ -51,13 +50,12 @@ async function readInto(
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
     const { value } = part;
-    set((held) => ({ ...held, ...lastLines(held.text + value.replace(TERMINAL_CODES, "")) }));
+    set((held) => ({ ...held, text: lastLines(held.text + value.replace(TERMINAL_CODES, "")) }));
   }
   set((held) => ({ ...held, isOver: true }));
 }
 
-export function lastLines(text: string, most = KEPT_LINES): { text: string; isCut?: boolean } {
+export function lastLines(text: string, most = KEPT_LINES): string {
   const lines = text.split("\n");
-  if (lines.length <= most + 1) return { text };
-  return { text: lines.slice(-most - 1).join("\n"), isCut: true };
+  return lines.length <= most + 1 ? text : lines.slice(-most - 1).join("\n");
 }

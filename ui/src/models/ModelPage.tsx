@@ -20,7 +20,7 @@ export function ModelPage() {
   usePageTitle(name);
   return (
     <>
-      <p className="small">
+      <p className="back">
         <Link to="/models">← {t("model.back")}</Link>
       </p>
       <Loaded query={models}>
@@ -54,7 +54,7 @@ function Head({ model, instances }: { model: Model; instances: Instance[] }) {
   const backend = model.backend ?? instances.find((each) => each.backend !== null)?.backend;
   return (
     <section data-state={model.state}>
-      <div className="page-head">
+      <div className="page-head is-tight">
         <h1>{model.name}</h1>
         <StateMark state={model.state} />
         <span className="soft">

@@ -33,7 +33,7 @@ export function ObstacleList({ obstacles: { reasons, remedies } }: { obstacles: 
       </div>
       {remedies.length > 0 && (
         <>
-          <p className="sentence">{t("model.remedies")}</p>
+          <p className="remedies-title">{t("model.remedies")}</p>
           <ul className="remedies">
             {remedies.map((remedy) => (
               <li key={remedy.message}>{remedy.message}</li>

@@ -63,7 +63,7 @@ function WorkerCard({ worker, devices, claimed }: CardProps) {
     <section className="card worker" aria-label={worker.name}>
       <div className="worker-head">
         <div>
-          <div className="page-head" style={{ margin: 0 }}>
+          <div className="page-head is-tight">
             <h2 className="name">{worker.name}</h2>
             <StateMark state={worker.state} />
             {worker.simulated && <Simulated />}
