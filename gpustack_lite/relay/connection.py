@@ -1,0 +1,239 @@
+"""One client connection: sends a request, parses the answer as it arrives, and holds back a fast sender."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+import httptools
+
+from gpustack_lite.relay.failures import Cause, UpstreamFailed
+from gpustack_lite.relay.heads import Field
+
+HIGH_WATER_BYTES = 64 * 1024
+HEAD_BYTES = 64 * 1024
+HEAD_FIELDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds until a connection must stand, the head must have come, and between two reads afterwards."""
+
+    connect_seconds: float
+    first_byte_seconds: float
+    idle_seconds: float
+
+
+class Connection(asyncio.Protocol):
+    """Used for one exchange at a time: `begin`, then `head`, then `read` until it answers with b""."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._waiter: asyncio.Future[None] | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.is_lost = False
+        self.idle_since = 0.0
+        self._is_busy = False
+        self._parser = httptools.HttpResponseParser(self)
+        self._reset(b"GET", 0.0)
+
+    # --- the exchange ------------------------------------------------------------------------------------------------
+
+    def begin(self, method: bytes, parts: Iterable[bytes | bytearray | memoryview], patience: Patience) -> None:
+        self._reset(method, patience.idle_seconds)
+        self._is_busy = True
+        self._due(patience.first_byte_seconds, "first_byte_timeout")
+        self.transport.writelines(parts)
+
+    def _reset(self, method: bytes, idle_seconds: float) -> None:
+        self.status = 0
+        self.fields: list[Field] = []
+        self.is_complete = False
+        self.failure: UpstreamFailed | None = None
+        self.deadline: float | None = None
+        self._deadline_cause: Cause = "idle_timeout"
+        self._idle_seconds = idle_seconds
+        self._method = method
+        self._has_head = False
+        self._is_interim = False
+        self.is_close_delimited = False
+        self._keeps_alive = False
+        self._head_bytes = 0
+        self._chunks: list[bytes] = []
+        self._buffered_bytes = 0
+        self._is_paused = False
+
+    async def write(self, data: bytes) -> None:
+        """Send a piece of a body, as fast as the other side takes it."""
+        if self.failure is not None:
+            raise self.failure
+        self.transport.write(data)
+        await self._writable.wait()
+
+    async def head(self) -> None:
+        """Until `status` and `fields` are those of the answer; interim answers are passed over."""
+        while not self._has_head:
+            self._raise_failure()
+            await self._wait()
+
+    async def read(self) -> bytes:
+        """What has come of the body, at least a byte; b"" at its end."""
+        while not self._chunks:
+            if self.is_complete:
+                return b""
+            self._raise_failure()
+            await self._wait()
+        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._chunks.clear()
+        self._buffered_bytes = 0
+        if self._is_paused:
+            self._resume()
+        return data
+
+    @property
+    def is_reusable(self) -> bool:
+        return self.is_complete and self._keeps_alive and not self.is_lost and not self._chunks
+
+    def rest(self) -> None:
+        """Between two exchanges. Whatever the other side sends now ends the connection."""
+        self._is_busy = False
+        self.deadline = None
+        self.idle_since = self._now()
+
+    def abort(self) -> None:
+        self._is_busy = False
+        self.deadline = None
+        self.is_lost = True
+        self.transport.abort()
+
+    def check(self, now: float) -> None:
+        """Give up when the deadline has passed, unless it is our own reader that is slow."""
+        if self.deadline is not None and now > self.deadline and not self._is_paused and not self.is_complete:
+            self._fail(self._deadline_cause)
+
+    # --- asyncio.Protocol --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but ancestry
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_busy or self.is_complete:
+            self.abort()
+            return
+        if not self._has_head:
+            self._head_bytes += len(data)
+        else:
+            self.deadline = self._now() + self._idle_seconds
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._not_http()
+        if not self._has_head and self._head_bytes > HEAD_BYTES:
+            self._fail("head_too_large")
+        self._wake()
+
+    def _not_http(self) -> None:
+        self._keeps_alive = False
+        if not self.is_complete:
+            self._fail("not_http")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_lost = True
+        self._writable.set()
+        if self._is_busy and not self.is_complete:
+            if self.is_close_delimited and exc is None:
+                self.is_complete = True
+            else:
+                self._fail("closed_early")
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    # --- httptools' callbacks ----------------------------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._has_head:
+            self.fields.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if 100 <= status < 200:
+            self._is_interim = True
+            self.fields = []
+            return
+        self._judge_framing(status)
+        if len(self.fields) > HEAD_FIELDS:
+            self._fail("head_too_large")
+            return
+        self.status = status
+        self._has_head = True
+        self.deadline = self._now() + self._idle_seconds
+        self._deadline_cause = "idle_timeout"
+        if self._method == b"HEAD":
+            self._keeps_alive = False  # the parser would wait for the body that the head announces
+            self.is_complete = True
+
+    def _judge_framing(self, status: int) -> None:
+        framing = dict(self.fields)
+        coding = framing.get(b"transfer-encoding")
+        if coding is not None and coding.strip().lower() != b"chunked":
+            self._fail("not_http")
+        has_length = coding is not None or b"content-length" in framing
+        self.is_close_delimited = not has_length and status not in {204, 304}
+        self._keeps_alive = not self.is_close_delimited and self._parser.should_keep_alive()
+
+    def on_body(self, body: bytes) -> None:
+        if self.is_complete or self.failure is not None:
+            return
+        self._chunks.append(body)
+        self._buffered_bytes += len(body)
+        if self._buffered_bytes > HIGH_WATER_BYTES and not self._is_paused:
+            self._is_paused = True
+            self.transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        if self._is_interim:
+            self._is_interim = False
+            return
+        self.is_complete = True
+        self.deadline = None
+
+    # --- waiting and failing -----------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        self._is_paused = False
+        self.deadline = self._now() + self._idle_seconds
+        if not self.is_lost:
+            self.transport.resume_reading()
+
+    def _due(self, seconds: float, cause: Cause) -> None:
+        self.deadline = self._now() + seconds
+        self._deadline_cause = cause
+
+    def _raise_failure(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def _fail(self, cause: Cause) -> None:
+        if self.failure is None:
+            self.failure = UpstreamFailed(cause, has_answered=self._head_bytes > 0)
+        self.abort()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None

@@ -1,0 +1,144 @@
+"""Connections kept for the next request, per target; the newest idle one is used first."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from gpustack_lite.ports import Clock, Network
+from gpustack_lite.relay.connection import Connection, Patience
+from gpustack_lite.relay.failures import UpstreamFailed
+from gpustack_lite.relay.target import Target
+
+IDLE_SECONDS = 3.0
+"""Below the five seconds after which uvicorn and cpp-httplib close an idle connection themselves."""
+IDLE_CONNECTIONS = 256
+Part = bytes | bytearray | memoryview
+
+
+class Lent:
+    """A connection whose answer has begun. Leaving the `with` gives it back, or ends it when the answer is not read."""
+
+    def __init__(self, connection: Connection, give_back: Callable[[Connection], None]) -> None:
+        self._connection = connection
+        self._give_back = give_back
+
+    def __enter__(self) -> Connection:
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        self._give_back(self._connection)
+
+
+class Pool:
+    def __init__(self, network: Network, clock: Clock, patience: Patience) -> None:
+        self._network = network
+        self._now = clock.monotonic
+        self.patience = patience
+        self._idle: dict[Target, list[Connection]] = {}
+        self._busy: set[Connection] = set()
+
+    async def request(
+        self,
+        target: Target,
+        method: bytes,
+        parts: Sequence[Part],
+        *,
+        may_reuse: bool = True,
+        patience: Patience | None = None,
+    ) -> Lent:
+        """Send a whole request and wait for the head of its answer.
+
+        With `may_reuse` an idle connection is tried first; when the other side had just closed it, unanswered, the
+        request goes out again on a new one.
+
+        Raises:
+            UpstreamFailed: no head came.
+        """
+        chosen = patience or self.patience
+        while may_reuse and (connection := self._take(target)) is not None:
+            try:
+                return await self._ask(target, connection, method, parts, chosen)
+            except UpstreamFailed as failure:
+                if failure.cause != "closed_early" or failure.has_answered:
+                    raise
+        connection = await self.connect(target, chosen)
+        return await self._ask(target, connection, method, parts, chosen)
+
+    async def connect(self, target: Target, patience: Patience | None = None) -> Connection:
+        """A new connection, already counted as busy: end it with `lend` or `drop`."""
+        try:
+            async with asyncio.timeout((patience or self.patience).connect_seconds):
+                connection = await self._dial(target)
+        except TimeoutError as error:
+            raise UpstreamFailed("connect_timeout") from error
+        except OSError as error:
+            raise UpstreamFailed("connect_failed") from error
+        self._busy.add(connection)
+        return connection
+
+    async def _dial(self, target: Target) -> Connection:
+        def make() -> Connection:
+            return Connection(self._now)
+
+        if target.unix_path is not None:
+            return (await self._network.connect_unix(make, target.unix_path))[1]
+        return (await self._network.connect(make, target.host, target.port))[1]
+
+    async def _ask(
+        self, target: Target, connection: Connection, method: bytes, parts: Sequence[Part], patience: Patience
+    ) -> Lent:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.drop, connection)  # on failure, and when the client leaves while we wait
+            connection.begin(method, parts, patience)
+            await connection.head()
+            undo.pop_all()
+        return self.lend(target, connection)
+
+    def lend(self, target: Target, connection: Connection) -> Lent:
+        return Lent(connection, lambda used: self._give_back(target, used))
+
+    def drop(self, connection: Connection) -> None:
+        self._busy.discard(connection)
+        connection.abort()
+
+    def _take(self, target: Target) -> Connection | None:
+        idle = self._idle.get(target)
+        oldest = self._now() - IDLE_SECONDS
+        while idle:
+            connection = idle.pop()
+            if not connection.is_lost and connection.idle_since >= oldest:
+                self._busy.add(connection)
+                return connection
+            connection.abort()
+        return None
+
+    def _give_back(self, target: Target, connection: Connection) -> None:
+        idle = self._idle.setdefault(target, [])
+        if not connection.is_reusable or len(idle) >= IDLE_CONNECTIONS:
+            self.drop(connection)
+            return
+        self._busy.discard(connection)
+        connection.rest()
+        idle.append(connection)
+
+    def sweep(self) -> None:
+        """Call a few times a second: ends what waited too long, in use or idle."""
+        now = self._now()
+        for connection in tuple(self._busy):
+            connection.check(now)
+        for target, idle in tuple(self._idle.items()):
+            self._idle[target] = [each for each in idle if not self._is_too_old(each, now)]
+            if not self._idle[target]:
+                del self._idle[target]
+
+    def _is_too_old(self, connection: Connection, now: float) -> bool:
+        if connection.is_lost or now - connection.idle_since > IDLE_SECONDS:
+            connection.abort()
+            return True
+        return False
+
+    def close(self) -> None:
+        for idle in self._idle.values():
+            for connection in idle:
+                connection.abort()
+        self._idle.clear()
