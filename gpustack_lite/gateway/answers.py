@@ -1,0 +1,54 @@
+"""Errors as OpenAI's clients expect them, in the reader's language, with the code and params beside the message."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpustack_lite.domain import Params, Sentence
+from gpustack_lite.errors import Refusal
+from gpustack_lite.messages import Language, text
+
+Document = dict[str, object]
+Field = tuple[bytes, bytes]
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+JSON = (b"content-type", b"application/json")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+
+
+def error_type(status: int) -> str:
+    return _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+
+
+def error_document(
+    status: int, code: str, message: str, param: str | None = None, params: Params | None = None
+) -> Document:
+    said = {"message": message, "type": error_type(status), "param": param, "code": code, "params": dict(params or {})}
+    return {"error": said}
+
+
+def of_refusal(refusal: Refusal, language: Language) -> Document:
+    message = text(refusal.sentence, language)
+    return error_document(refusal.status, refusal.code, message, refusal.param, refusal.params)
+
+
+def of_sentence(status: int, sentence: Sentence, language: Language) -> Document:
+    return error_document(status, sentence.code, text(sentence, language), None, sentence.params)
+
+
+def encode(document: Mapping[str, object]) -> bytes:
+    return msgspec.json.encode(document)
+
+
+class NotReady(Refusal):
+    """503 with the reason in words, and with `loading` beside the error where the server knows how far it is."""
+
+    def __init__(self, model: str, state: str, said: Sentence | None, loading: Mapping[str, object] | None) -> None:
+        super().__init__("model_not_ready", status=503, param="model", model=model, state=state)
+        self._said = said or Sentence("model_not_ready_wait")
+        self.loading = loading
+
+    def document(self, language: Language) -> Document:
+        reason = text(self._said, language)
+        sentence = Sentence(self.code, {**self.params, "reason": reason})
+        answer = error_document(self.status, self.code, text(sentence, language), self.param, sentence.params)
+        return {**answer, "loading": dict(self.loading)} if self.loading else answer

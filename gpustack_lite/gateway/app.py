@@ -1,0 +1,109 @@
+"""The surface: which plane a path belongs to, and who answers it."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from uvicorn._types import ASGIReceiveCallable, ASGISendCallable
+
+from gpustack_lite import __version__
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import inference, paths
+from gpustack_lite.gateway.call import Call, ClientGone
+from gpustack_lite.gateway.health import Health
+from gpustack_lite.gateway.inference import Inference
+from gpustack_lite.gateway.listing import Listing
+from gpustack_lite.gateway.metrics import Metrics
+from gpustack_lite.gateway.relaying import Relaying
+
+log = logging.getLogger(__name__)
+Handler = Callable[[Call], Awaitable[None]]
+_INSIDE = ("/api/gateway/", "/api/internal/", "/internal/")
+_OURS = ("/v1/", "/v2/")
+_MODEL = "/v1/models/"
+_READING = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A plain ASGI application."""
+
+    inference: Inference
+    listing: Listing
+    relaying: Relaying
+    health: Health
+    metrics: Metrics
+    unique_id: Callable[[], str]
+
+    async def __call__(self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        call = Call(scope, receive, send, self.unique_id())
+        with call.until_client_leaves(), self.metrics.counted(call):
+            async with Answered(call):
+                call.path = paths.without_alias(paths.canonical(call.raw_path))
+                await self._serve(call)
+
+    async def _serve(self, call: Call) -> None:
+        if call.path in inference.PATHS:
+            _only(call, "POST")
+            await self.inference.serve(call)
+        elif call.path.startswith(_OURS):
+            await self._show_models(call)
+        elif call.path.startswith(_INSIDE):
+            raise Refusal("path_unknown", status=404, path=call.path)
+        else:
+            await self._own(call.path)(call)
+
+    async def _show_models(self, call: Call) -> None:
+        if call.path == "/v1/models":
+            _only(call, *_READING)
+            await self.listing.list(call)
+        elif call.path.startswith(_MODEL):
+            _only(call, *_READING)
+            await self.listing.show(call, call.path.removeprefix(_MODEL))
+        else:
+            raise Refusal("path_unknown", status=404, path=call.path)
+
+    def _own(self, path: str) -> Handler:
+        own: dict[str, Handler] = {
+            "/healthz": self.health.alive,
+            "/readyz": self.health.ready,
+            "/version": _version,
+            "/metrics": self.metrics.show,
+        }
+        return own.get(path, self.relaying.relay)
+
+
+def _only(call: Call, *methods: str) -> None:
+    if call.method not in methods:
+        raise Refusal("method_not_allowed", status=405, path=call.path, method=call.method, allowed=", ".join(methods))
+
+
+async def _version(call: Call) -> None:
+    await call.answer_json(200, {"version": __version__})
+
+
+class Answered:
+    """Whatever goes wrong inside becomes an answer; what nobody foresaw is logged, and told without its details."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        if isinstance(error, Refusal):
+            await self._call.refuse(error)
+            return True
+        if not isinstance(error, Exception) or isinstance(error, ClientGone):
+            return False
+        return await self._own_up(error)
+
+    async def _own_up(self, error: Exception) -> bool:
+        log.error("request_failed", exc_info=error, extra={"request_id": self._call.id, "path": self._call.path})
+        await self._call.refuse(Refusal("internal_error", status=500, request_id=self._call.id))
+        return True

@@ -1,0 +1,133 @@
+"""The three fields of a request body that the gateway must know, and their replacement without rewriting the rest."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import jsonspans
+from gpustack_lite.gateway.jsonspans import Bytes, Member
+
+Piece = bytes | bytearray | memoryview
+_INJECTED = b'"stream_options":{"include_usage":true}'
+
+
+class _Peek(msgspec.Struct):
+    model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    stream_options: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a body asks for. `wants_usage` is the client's own include_usage; `edits` are needed spans of the bytes."""
+
+    model: str
+    is_stream: bool
+    wants_usage: bool
+    stream_options: dict[str, object] | None
+
+
+_peek = msgspec.json.Decoder(_Peek)
+_string = msgspec.json.Decoder(str)
+_any = msgspec.json.Decoder()
+_KEYS = (b"model", b"stream", b"stream_options")
+
+
+def read(body: Bytes) -> Asked:
+    """
+    Raises:
+        Refusal: `body_not_json`, `body_not_utf8`, `body_repeats_key`, `model_missing`, `model_not_text` or
+            `stream_not_boolean`.
+    """
+    peek = _decode(body)
+    _refuse_repeated(body)
+    options = None if peek.stream_options is msgspec.UNSET else _any.decode(peek.stream_options)
+    options = options if isinstance(options, dict) else None
+    return Asked(
+        model=_model(peek),
+        is_stream=_stream(peek),
+        wants_usage=bool(options and options.get("include_usage")),
+        stream_options=options,
+    )
+
+
+def _decode(body: Bytes) -> _Peek:
+    if not body or body.isspace():
+        raise Refusal("body_empty")
+    try:
+        if not body.isascii():
+            body.decode("utf-8")  # msgspec passes over strings that it need not keep
+        return _peek.decode(body)
+    except UnicodeDecodeError as error:
+        raise Refusal("body_not_utf8", position=error.start) from error
+    except msgspec.ValidationError as error:
+        raise Refusal("body_not_object") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refusal("body_not_json", why=str(error)) from error
+
+
+def _model(peek: _Peek) -> str:
+    if peek.model is msgspec.UNSET:
+        raise Refusal("model_missing", param="model")
+    try:
+        model = _string.decode(peek.model)
+    except msgspec.DecodeError as error:
+        raise Refusal("model_not_text", param="model") from error
+    if not model:
+        raise Refusal("model_missing", param="model")
+    return model
+
+
+def _stream(peek: _Peek) -> bool:
+    """null is false, as OpenAI has it."""
+    value = None if peek.stream is msgspec.UNSET else bytes(peek.stream)
+    if value not in {None, b"true", b"false", b"null"}:
+        raise Refusal("stream_not_boolean", param="stream")
+    return value == b"true"
+
+
+def _refuse_repeated(body: Bytes) -> None:
+    """Two spellings of one key are how a gateway and an engine come to read different models."""
+    if b"\\u" not in body and all(body.count(b'"%s"' % key) < 2 for key in _KEYS):
+        return
+    seen: set[str] = set()
+    for member in jsonspans.members(body):
+        key = _string.decode(member.key)
+        if key in seen and key.encode() in _KEYS:
+            raise Refusal("body_repeats_key", param=key, key=key)
+        seen.add(key)
+
+
+def with_usage_asked(body: Bytes, asked: Asked) -> list[Piece]:
+    """The same body, now with include_usage; nothing else of it is touched, whatever its size."""
+    if asked.stream_options is None and b"stream_options" not in body and b"\\u" not in body:
+        return _inserted(body)
+    member = _find(body, "stream_options")
+    if member is None:
+        return _inserted(body)
+    value = _any.decode(memoryview(body)[member.value_start : member.value_end])
+    if value is None or isinstance(value, dict):
+        return _replaced(body, member, {**(value or {}), "include_usage": True})
+    return [body]
+
+
+def with_model(pieces: list[Piece], name: str) -> list[Piece]:
+    """The same body, asking for the name that the engine knows the model by."""
+    body = b"".join(pieces)
+    member = _find(body, "model")
+    return pieces if member is None else _replaced(body, member, name)
+
+
+def _inserted(body: Bytes) -> list[Piece]:
+    after = jsonspans.first_brace(body) + 1
+    view = memoryview(body)
+    return [view[:after], _INJECTED + b",", view[after:]]
+
+
+def _replaced(body: Bytes, member: Member, value: Mapping[str, object] | str) -> list[Piece]:
+    view = memoryview(body)
+    return [view[: member.value_start], msgspec.json.encode(value), view[member.value_end :]]
+
+
+def _find(body: Bytes, key: str) -> Member | None:
+    return next((each for each in jsonspans.members(body) if _string.decode(each.key) == key), None)

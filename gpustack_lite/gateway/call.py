@@ -1,0 +1,150 @@
+"""One request to the gateway and its answer: the little of ASGI that the surface needs."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import answers, paths
+from gpustack_lite.gateway.answers import Document, Field
+from gpustack_lite.gateway.door import Door
+from gpustack_lite.messages import Language, language_of
+
+log = logging.getLogger(__name__)
+_SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
+_RETRY_SECONDS = {503: b"2", 502: b"1"}
+
+
+class ClientGone(Exception):
+    """The client left while its request was still coming."""
+
+
+class Call:
+    """`id` is ours and unique; `shown_id` is what the client sees as X-Request-ID, its own if it sent a sane one."""
+
+    def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, unique_id: str) -> None:
+        self.fields: list[Field] = list(scope["headers"])
+        self.headers: Mapping[bytes, bytes] = dict(self.fields)
+        self.method: str = scope["method"]
+        self.raw_path: bytes = scope["raw_path"]
+        self.query: bytes = scope["query_string"]
+        self.http_version: str = scope["http_version"]
+        client = scope["client"]
+        self.client_address = client[0] if client else "unknown"
+        self.door = _door(scope)
+        self.id = unique_id
+        given = self.headers.get(b"x-request-id", b"")
+        self.shown_id = given if _SANE_ID.fullmatch(given) else unique_id.encode()
+        self.path = ""
+        self.status = 0
+        self.is_finished = False
+        self._receive = receive
+        self._send = send
+        self._is_delimited_by_close = False
+
+    @property
+    def target(self) -> bytes:
+        """Canonical path and query, for the request line of whoever the call is sent on to."""
+        path = paths.encoded(self.path)
+        return path + b"?" + self.query if self.query else path
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.headers.get(b"accept-language", b"").decode("latin-1"))
+
+    # --- the request's body ------------------------------------------------------------------------------------------
+
+    @property
+    def has_body(self) -> bool:
+        return b"transfer-encoding" in self.headers or self.headers.get(b"content-length", b"0").strip(b"0") != b""
+
+    @property
+    def content_length(self) -> int | None:
+        given = self.headers.get(b"content-length")
+        return int(given) if given is not None else None
+
+    async def receive(self) -> tuple[bytes, bool]:
+        """A piece of the body and whether more of it comes.
+
+        Raises:
+            ClientGone: it does not come.
+        """
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise ClientGone
+        return message.get("body", b""), message.get("more_body", False)
+
+    # --- the answer --------------------------------------------------------------------------------------------------
+
+    async def start(self, status: int, fields: list[Field], *, length: int | None = None) -> None:
+        self.status = status
+        head = [*fields, (b"x-request-id", self.shown_id)]
+        if length is not None:
+            head.append((b"content-length", b"%d" % length))
+        elif self.http_version == "1.0" and self.method != "HEAD":
+            self._is_delimited_by_close = True
+            self.door.delimit_by_close()
+        await self._send({"type": "http.response.start", "status": status, "headers": head, "trailers": False})
+
+    async def write(self, data: bytes) -> None:
+        """Waits while the client does not take what was written before."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def finish(self, data: bytes = b"") -> None:
+        self.is_finished = True
+        await self._send({"type": "http.response.body", "body": data, "more_body": self._is_delimited_by_close})
+        if self._is_delimited_by_close:
+            self.door.cut()
+
+    def cut(self) -> None:
+        """Let the client see that the answer is not whole."""
+        self.is_finished = True
+        self.door.cut()
+
+    async def answer(self, status: int, body: bytes, fields: list[Field]) -> None:
+        await self.start(status, fields, length=len(body))
+        await self.finish(body)
+
+    async def answer_json(self, status: int, document: Mapping[str, object], *extra: Field) -> None:
+        fields = [answers.JSON, answers.NOSNIFF, *extra]
+        if status in _RETRY_SECONDS and not any(name == b"retry-after" for name, _ in extra):
+            fields.append((b"retry-after", _RETRY_SECONDS[status]))
+        await self.answer(status, answers.encode(document), fields)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if self.status:  # an answer has begun: another one would be read as its body
+            self.cut()
+            return
+        extra = [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
+        await self.answer_json(refusal.status, self.document_of(refusal), *extra)
+
+    def document_of(self, refusal: Refusal) -> Document:
+        if isinstance(refusal, answers.NotReady):
+            return refusal.document(self.language)
+        return answers.of_refusal(refusal, self.language)
+
+    @contextmanager
+    def until_client_leaves(self) -> Iterator[None]:
+        """The work inside is cancelled when the client goes; that is an end like any other, not an error."""
+        try:
+            with self.door.serving():
+                yield
+        except asyncio.CancelledError:
+            if not self.door.is_gone:
+                raise
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+        except ClientGone:
+            return
+
+
+def _door(scope: MutableMapping[str, Any] | HTTPScope) -> Door:
+    extensions: Any = scope.get("extensions") or {}
+    door: Door = extensions["door"]["connection"]
+    return door

@@ -1,0 +1,245 @@
+"""uvicorn's connection with the bounds that it lacks, and with a word to the request when its client leaves."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httptools
+from uvicorn import Config
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import answers
+
+HEAD_BYTES = 16 * 1024
+HEAD_FIELDS = 100
+TARGET_BYTES = 8 * 1024
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 30.0
+KEEP_ALIVE_SECONDS = 30
+_FAR_AWAY_BYTES = 1 << 62
+_METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
+_HOST = re.compile(rb"[A-Za-z0-9._~:\[\]-]*")
+_REASONS = {
+    400: b"Bad Request",
+    405: b"Method Not Allowed",
+    408: b"Request Timeout",
+    414: b"URI Too Long",
+    431: b"Request Header Fields Too Large",
+    503: b"Service Unavailable",
+    505: b"HTTP Version Not Supported",
+}
+
+
+@dataclass(slots=True)
+class House:
+    """What all connections share."""
+
+    now: Callable[[], float]
+    stall_seconds: float
+    most_connections: int = 10_000
+    is_draining: bool = False
+    state: ServerState = field(default_factory=ServerState)
+
+    def sweep(self) -> None:
+        """Call a few times a second: ends connections that keep us waiting."""
+        now = self.now()
+        for connection in tuple(self.state.connections):
+            if isinstance(connection, Door):
+                connection.check(now)
+
+
+class Door(HttpToolsProtocol):
+    """Parses strictly; a head that two programs could read differently never reaches the application.
+
+    It leans on uvicorn's internals; tests/unit/gateway/test_door.py holds what it leans on.
+    """
+
+    def __init__(self, config: Config, house: House) -> None:
+        super().__init__(config, house.state, {})
+        self.house = house
+        self.is_gone = False
+        self.awaits_body = False
+        self._task: asyncio.Task[None] | None = None
+        self._running: RequestResponseCycle | None = None
+        self._refusal: Refusal | None = None
+        self._is_in_message = False
+        self._head_bytes = 0
+        self._head_since: float | None = None
+        self._last_data = 0.0
+        self._stalled_since: float | None = None
+
+    # --- what the application uses -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While it lasts, the current task is cancelled when the client leaves."""
+        self._task = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self._task = None
+
+    def cut(self) -> None:
+        """End the connection behind what was written, without the end that a whole answer has."""
+        self._task = None
+        if self._running is not None:
+            self._running.disconnected = True
+        self.transport.close()
+
+    def delimit_by_close(self) -> None:
+        """For HTTP/1.0, which knows no chunks: the body of the answer about to begin lasts until `cut`."""
+        if self._running is not None:
+            self._running.keep_alive = False
+            self._running.chunked_encoding = False
+            self._running.expected_content_length = _FAR_AWAY_BYTES
+
+    # --- asyncio.Protocol --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._last_data = self.house.now()
+        self._head_since = self._last_data
+        if len(self.connections) > self.house.most_connections:
+            self._turn_away(Refusal("gateway_full", status=503))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.is_gone = True
+        if self._running is not None:
+            self._running.disconnected = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._refusal is not None or self.transport.is_closing():
+            return
+        self._last_data = self.house.now()
+        if self._is_between_requests and self._head_since is None:
+            self._head_since = self._last_data
+        if self._head_since is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_since is not None and self._head_bytes > HEAD_BYTES:
+            self._refusal = self._refusal or _too_large()
+        if self._refusal is not None:
+            self._turn_away(self._refusal)
+
+    def pause_writing(self) -> None:
+        self._stalled_since = self.house.now()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._stalled_since = None
+        super().resume_writing()
+
+    def check(self, now: float) -> None:
+        if self._head_since is not None and now - self._head_since > HEAD_SECONDS:
+            self._turn_away(Refusal("request_too_slow", status=408, seconds=int(HEAD_SECONDS)))
+        elif self.awaits_body and not self.flow.read_paused and now - self._last_data > BODY_SECONDS:
+            self._turn_away(Refusal("request_too_slow", status=408, seconds=int(BODY_SECONDS)))
+        elif self._stalled_since is not None and now - self._stalled_since > self.house.stall_seconds:
+            self.transport.abort()
+        elif self._is_between_requests and now - self._last_data > KEEP_ALIVE_SECONDS + 1:
+            self.transport.close()  # uvicorn's own timer does not run after a body that came behind its answer
+
+    @property
+    def _is_between_requests(self) -> bool:
+        is_answered = self._running is None or self._running.response_complete
+        return is_answered and not self._is_in_message
+
+    # --- httptools' callbacks ----------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head_since = self.house.now()
+        self._head_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        self._head_since = None
+        self._is_in_message = True
+        if self._refusal is not None:
+            return
+        self._refusal = _judge(self.url, self.headers, self.parser)
+        if self._refusal is not None:
+            return
+        self.scope["extensions"] = {"door": {"connection": self}}
+        super().on_headers_complete()
+        if self.house.is_draining or self.parser.should_upgrade():
+            self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        if self._refusal is None:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._is_in_message = False
+        if self._refusal is None:
+            super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """An offer of HTTP/2 or a WebSocket is not an error: it is answered in HTTP/1.1."""
+
+    # --- refusing ----------------------------------------------------------------------------------------------------
+
+    def send_400_response(self, msg: str) -> None:
+        self._refusal = Refusal("request_not_http", status=400, why="its head or its framing is malformed")
+
+    def _turn_away(self, refusal: Refusal) -> None:
+        """One answer, then the end. An answer under way is cut: a second one would be read as its body."""
+        self._refusal = refusal
+        is_answering = self._running is not None and self._running.response_started
+        is_free = not is_answering or (self._running is not None and self._running.response_complete)
+        if is_free and not self.transport.is_closing():
+            self.transport.write(_raw_answer(refusal))
+        if self._running is not None:
+            self._running.disconnected = True
+        self.transport.close()
+
+
+def _judge(url: bytes, fields: list[tuple[bytes, bytes]], parser: httptools.HttpRequestParser) -> Refusal | None:
+    """The union of what httptools and h11 refuse, and the bounds on a head."""
+    if len(url) > TARGET_BYTES:
+        return Refusal("request_head_too_large", status=414, limit_bytes=TARGET_BYTES, limit_fields=HEAD_FIELDS)
+    if len(fields) > HEAD_FIELDS or sum(len(name) + len(value) for name, value in fields) > HEAD_BYTES:
+        return _too_large()
+    version = parser.get_http_version()
+    if version not in {"1.1", "1.0"}:
+        return Refusal("request_not_http", status=505, why="only HTTP/1.1 and HTTP/1.0 are spoken here")
+    method = parser.get_method()
+    if method not in _METHODS:
+        return Refusal("request_not_http", status=405, why="its method is not served")
+    why = _ambiguity(url, fields, version)
+    return None if why is None else Refusal("request_not_http", status=400, why=why)
+
+
+def _ambiguity(url: bytes, fields: list[tuple[bytes, bytes]], version: str) -> str | None:
+    if not url.startswith(b"/"):
+        return "its target is not a path"
+    hosts = [value for name, value in fields if name == b"host"]
+    if len(hosts) > 1 or (not hosts and version == "1.1"):
+        return "it needs exactly one Host field"
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        return "its Host field is not a host"
+    codings = [value.strip().lower() for name, value in fields if name == b"transfer-encoding"]
+    if codings and (codings != [b"chunked"] or version == "1.0"):
+        return "its transfer coding is not just chunked"
+    return None
+
+
+def _too_large() -> Refusal:
+    return Refusal("request_head_too_large", status=431, limit_bytes=HEAD_BYTES, limit_fields=HEAD_FIELDS)
+
+
+def _raw_answer(refusal: Refusal) -> bytes:
+    body = answers.encode(answers.of_refusal(refusal, "en"))
+    head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+    return head % (refusal.status, _REASONS[refusal.status], len(body)) + body

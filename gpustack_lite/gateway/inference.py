@@ -1,0 +1,136 @@
+"""POST below /v1: credential, body, model, lease, and then bytes from the engine to the client as they come."""
+
+from dataclasses import dataclass
+
+from gpustack_lite.domain import Sentence
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import bodies, requests
+from gpustack_lite.gateway.answers import NotReady
+from gpustack_lite.gateway.bodies import Asked, Piece
+from gpustack_lite.gateway.call import Call
+from gpustack_lite.gateway.credentials import may_use
+from gpustack_lite.gateway.engine_failures import refusal_of
+from gpustack_lite.gateway.gate import Gate
+from gpustack_lite.gateway.ledger import Entry, Ledger
+from gpustack_lite.gateway.passage import ENDS_WITH_DONE, Passage
+from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.gateway.uploads import Upload, Uploads
+from gpustack_lite.relay import target
+from gpustack_lite.relay.failures import UpstreamFailed
+from gpustack_lite.relay.pool import Lent, Pool
+from gpustack_lite.wire import Endpoint, ModelRoute
+
+PATHS = frozenset(
+    {
+        "/v1/audio/speech",
+        "/v1/chat/completions",
+        "/v1/completions",
+        "/v1/embeddings",
+        "/v1/images/generations",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+        "/v1/moderations",
+        "/v1/rerank",
+        "/v1/responses",
+        "/v1/score",
+        "/v2/rerank",
+    }
+)
+"""Nothing else of an engine is reachable: /v1/load_lora_adapter and its like stay inside."""
+TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a body asks for, and the bytes to send."""
+
+    route: ModelRoute
+    asked: Asked
+    pieces: list[Piece]
+    hides_usage: bool
+    upload: Upload
+
+    def let_go(self) -> None:
+        """The engine has begun to answer: nobody will send the body again."""
+        self.pieces.clear()
+        self.upload.let_go()
+
+
+class AnotherReplica(Exception):
+    """This one did not begin to answer."""
+
+
+class Inference:
+    def __init__(self, table: RouteTable, gate: Gate, pool: Pool, ledger: Ledger, uploads: Uploads) -> None:
+        self._table = table
+        self._gate = gate
+        self._pool = pool
+        self._ledger = ledger
+        self._uploads = uploads
+
+    async def serve(self, call: Call) -> None:
+        credential = self._gate.admit(call)
+        with self._uploads.held(call) as upload:
+            wish = await self._wish(call, upload)
+            if not may_use(credential, wish.route.name):
+                raise Refusal("model_not_allowed", status=403, param="model", model=wish.route.name)
+            with self._ledger.open(call.id, credential, wish.route.name, call.path) as entry:
+                await self._try_replicas(call, wish, entry)
+
+    async def _wish(self, call: Call, upload: Upload) -> Wish:
+        """A stream is asked for its usage always: it is counted, and taken out again where the client did not ask."""
+        body = await upload.read()
+        asked = bodies.read(body)
+        is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
+        pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
+        return Wish(self._table.route(asked.model), asked, pieces, is_ours, upload)
+
+    async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:
+        name = wish.route.name
+        tried: list[int] = []
+        while True:
+            if not self._table.has_another(name, tried):
+                raise _not_ready(self._table.route(name))
+            with self._table.lease(name, without=tried) as endpoint:
+                tried.append(endpoint.instance_id)
+                is_last = len(tried) >= TRIES or not self._table.has_another(name, tried)
+                try:
+                    await self._ask(call, wish, endpoint, entry, is_last=is_last)
+                    return
+                except AnotherReplica:
+                    continue
+
+    async def _ask(self, call: Call, wish: Wish, endpoint: Endpoint, entry: Entry, *, is_last: bool) -> None:
+        entry.instance_id = endpoint.instance_id
+        try:
+            lent = await self._send(call, wish, endpoint)
+        except UpstreamFailed as failure:
+            raise self._failed(failure, entry, is_last=is_last) from failure
+        with lent as answer:
+            if answer.status == 503 and not is_last:
+                raise AnotherReplica
+            wish.let_go()
+            now = self._ledger.clock.monotonic
+            await Passage(call, answer, entry, wish.hides_usage, self._pool.patience, now).pass_on()
+
+    async def _send(self, call: Call, wish: Wish, endpoint: Endpoint) -> Lent:
+        pieces = list(wish.pieces)
+        if endpoint.served_name != wish.asked.model:
+            pieces = bodies.with_model(pieces, endpoint.served_name)
+        head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces))
+        return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces])
+
+    def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
+        """An engine that is slow to begin may be at work: asking a second one would make it two."""
+        if failure.never_reached:
+            entry.instance_id = None
+        if not is_last and failure.cause != "first_byte_timeout":
+            return AnotherReplica()
+        refusal = refusal_of(failure, model=entry.model, patience=self._pool.patience)
+        entry.end(refusal.status, failure.cause)
+        return refusal
+
+
+def _not_ready(route: ModelRoute) -> NotReady:
+    said = Sentence(route.said.code, route.said.params) if route.said else None
+    return NotReady(route.name, route.state, said, route.loading)

@@ -1,0 +1,106 @@
+"""The account of requests that reached an engine: one row each, however they ended."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gpustack_lite.domain import Usage
+from gpustack_lite.gateway.sse import EventFilter
+from gpustack_lite.ports import Clock
+from gpustack_lite.wire import Credential, UsageRow
+
+log = logging.getLogger(__name__)
+MOST_ROWS = 100_000
+"""In memory, while the disk takes none."""
+CLIENT_GONE = 499
+"""nginx's status for a client that left; no client ever sees it."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """Filled while the request runs. Without an `instance_id` no engine saw it, and there is no row."""
+
+    request_id: str
+    credential: Credential
+    model: str
+    path: str
+    started_at: datetime
+    started: float
+    instance_id: int | None = None
+    first_content: float | None = None
+    status: int = CLIENT_GONE
+    cause: str | None = "client_gone"
+    usage: Usage | None = None
+    events: EventFilter | None = None
+
+    def end(self, status: int, cause: str | None = None) -> None:
+        self.status = status
+        self.cause = cause
+
+    def note_content(self, now: float) -> None:
+        if self.first_content is None and self.events is not None and self.events.content_frames:
+            self.first_content = now
+
+    def row(self, now: float) -> UsageRow:
+        usage = self.usage or (self.events.usage if self.events else None)
+        is_partial = usage is None and self.events is not None and (self.cause is not None)
+        counted = self.events.content_frames if self.events is not None and self.cause is not None else None
+        return UsageRow(
+            request_id=self.request_id,
+            key_id=self.credential.id if self.credential.kind == "key" else None,
+            user_id=self.credential.user_id,
+            model=self.model,
+            instance_id=self.instance_id,
+            path=self.path,
+            started_at=self.started_at,
+            seconds=round(now - self.started, 6),
+            ttft_seconds=None if self.first_content is None else round(self.first_content - self.started, 6),
+            status=self.status,
+            cause=self.cause,
+            prompt_tokens=usage.prompt_tokens if usage else None,
+            completion_tokens=usage.completion_tokens if usage else counted,
+            cached_tokens=usage.cached_tokens if usage else None,
+            reasoning_tokens=usage.reasoning_tokens if usage else None,
+            partial=is_partial or self.status == CLIENT_GONE,
+        )
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Rows that are not on disk yet. `on_row` is told of each, so that somebody writes them soon."""
+
+    clock: Clock
+    on_row: Callable[[], None]
+    in_flight: int = 0
+    dropped_rows: int = 0
+    _rows: list[UsageRow] = field(default_factory=list)
+
+    @contextmanager
+    def open(self, request_id: str, credential: Credential, model: str, path: str) -> Iterator[Entry]:
+        """The row is written when the `with` is left, whatever the reason."""
+        entry = Entry(request_id, credential, model, path, self.clock.wall(), self.clock.monotonic())
+        self.in_flight += 1
+        try:
+            yield entry
+        finally:
+            self.in_flight -= 1
+            self._close(entry)
+
+    def _close(self, entry: Entry) -> None:
+        if entry.instance_id is None:
+            return
+        if len(self._rows) >= MOST_ROWS:
+            self.dropped_rows += 1
+            log.error("usage_not_kept", extra={"dropped_rows": self.dropped_rows})
+            return
+        self._rows.append(entry.row(self.clock.monotonic()))
+        self.on_row()
+
+    def waiting(self) -> list[UsageRow]:
+        return list(self._rows)
+
+    def forget(self, count: int) -> None:
+        """The oldest `count` rows are on disk."""
+        del self._rows[:count]

@@ -1,0 +1,72 @@
+"""The gateway's process: serves on the socket that it was handed, and leaves in order."""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import socket
+from pathlib import Path
+
+import uvloop
+
+from gpustack_lite.gateway.leaving import Leaving
+from gpustack_lite.gateway.parts import Parts
+from gpustack_lite.loop import keep_reconciling
+from gpustack_lite.ports import Ports
+from gpustack_lite.settings import Settings
+
+log = logging.getLogger(__name__)
+BACKLOG = 2048
+FILES_FOR_OURSELVES = 512
+
+
+def run(
+    settings: Settings, ports: Ports, *, listen_fd: int, server_socket: Path, data_dir: Path, index: int = 0
+) -> None:
+    """Until SIGTERM (finish what runs, at most 30 s) or SIGHUP (finish what runs) has been obeyed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    me = ports.processes.identify(os.getpid())
+    if me is None:
+        raise RuntimeError("this process cannot see itself in /proc")
+    parts = Parts(settings, ports, me, server_socket=server_socket, data_dir=data_dir, index=index)
+    parts.house.most_connections = _raise_file_limit()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(parts, listen_fd))
+
+
+def _raise_file_limit() -> int:
+    """How many connections may be open; an engine's side of each needs a file too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(64, (max(soft, wanted) - FILES_FOR_OURSELVES) // 2)
+
+
+async def _serve(parts: Parts, listen_fd: int) -> None:
+    parts.copy.load()
+    leaving = Leaving(parts)
+    chores = [
+        asyncio.create_task(
+            keep_reconciling(
+                chore.name,
+                chore.step,
+                signals=parts.signals,
+                topics=chore.topics,
+                every_seconds=chore.every_seconds,
+                clock=parts.ports.clock,
+            )
+        )
+        for chore in parts.chores()
+    ]
+    listener = socket.socket(fileno=listen_fd)
+    server = await asyncio.get_running_loop().create_server(parts.door(), sock=listener, backlog=BACKLOG)
+    log.info("gateway_serving", extra={"address": listener.getsockname()})
+    await leaving.wanted()
+    server.close()
+    await leaving.drain()
+    for chore in chores:
+        chore.cancel()
+    await asyncio.gather(*chores, return_exceptions=True)
+    await leaving.hand_over()

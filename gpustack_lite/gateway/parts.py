@@ -1,0 +1,121 @@
+"""The gateway's parts, put together once."""
+
+from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from pathlib import Path
+from typing import NamedTuple
+
+from uvicorn import Config
+
+from gpustack_lite.gateway.app import Surface
+from gpustack_lite.gateway.control import CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
+from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
+from gpustack_lite.gateway.freshness import Freshness
+from gpustack_lite.gateway.gate import Gate
+from gpustack_lite.gateway.health import Health
+from gpustack_lite.gateway.inference import Inference
+from gpustack_lite.gateway.ledger import Ledger
+from gpustack_lite.gateway.listing import Listing
+from gpustack_lite.gateway.metrics import Gauge, Metrics
+from gpustack_lite.gateway.relaying import Relaying
+from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.gateway.server_client import ServerClient
+from gpustack_lite.gateway.spool import Spool
+from gpustack_lite.gateway.uploads import Uploads
+from gpustack_lite.ports import Identity, Ports
+from gpustack_lite.relay.connection import Patience
+from gpustack_lite.relay.pool import Pool
+from gpustack_lite.settings import Settings
+from gpustack_lite.signals import Signals
+
+Step = Callable[[], Awaitable[float | None]]
+
+
+class Chore(NamedTuple):
+    """A step that is kept running beside the requests."""
+
+    name: str
+    step: Step
+    topics: tuple[str, ...]
+    every_seconds: float
+
+
+class Parts:
+    def __init__(
+        self, settings: Settings, ports: Ports, me: Identity, *, server_socket: Path, data_dir: Path, index: int
+    ) -> None:
+        self.ports = ports
+        self.signals = Signals()
+        folder = data_dir / "gateway"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        patience = Patience(settings.connect_seconds, settings.first_byte_seconds, settings.idle_seconds)
+        self.pool = Pool(ports.network, ports.clock, patience)
+        self.house = House(ports.clock.monotonic, stall_seconds=settings.idle_seconds)
+        self.table = RouteTable()
+        self.freshness = Freshness(ports.clock.monotonic, settings.stale_keys_max_seconds)
+        self.relaying = Relaying(self.pool, server_socket)
+        server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
+        gateway_id = f"gateway-{index}-{ports.randomness.unique_id()[:8]}"
+        self.ledger = Ledger(ports.clock, on_row=lambda: self.signals.touch("usage"))
+        self.spool = Spool(folder, ports.disk, ports.processes, me)
+        self.poll = RoutesPoll(self.table, self.freshness, server, self.signals)
+        self.copy = CopyKeeper(self.table, self.freshness, folder / "routes.json", ports, me.boot_id)
+        self.status = StatusReporter(gateway_id, self.table, server)
+        self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
+        self.courier = UsageCourier(gateway_id, self.spool, server)
+        self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
+
+    def _surface(self, settings: Settings, server: ServerClient, cli_token_file: Path) -> Surface:
+        gate = Gate(self.table, self.freshness, self.ports.clock)
+        uploads = Uploads(settings.request_body_bytes)
+        return Surface(
+            inference=Inference(self.table, gate, self.pool, self.ledger, uploads),
+            listing=Listing(self.table, gate),
+            relaying=self.relaying,
+            health=Health(self.freshness, server),
+            metrics=Metrics(gate, self._gauges(uploads), self.ports.disk, cli_token_file),
+            unique_id=self.ports.randomness.unique_id,
+        )
+
+    def _gauges(self, uploads: Uploads) -> dict[str, Gauge]:
+        return {
+            "requests_in_flight": lambda: self.ledger.in_flight,
+            "connections": lambda: len(self.house.state.connections),
+            "leases": lambda: sum(self.table.leases().values()),
+            "held_body_bytes": lambda: uploads.held_bytes,
+            "routes_age_seconds": lambda: self.freshness.age_seconds or 0.0,
+            "spool_rows": lambda: self.spool.waiting_rows,
+            "spool_dropped_rows": lambda: self.spool.dropped_rows + self.ledger.dropped_rows,
+        }
+
+    def door(self) -> Callable[[], Door]:
+        """What makes the protocol of each accepted connection."""
+        config = Config(
+            self.surface,
+            loop="none",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        )
+        config.load()
+        return lambda: Door(config, self.house)
+
+    def chores(self) -> tuple[Chore, ...]:
+        return (
+            Chore("routes_poll", self.poll.step, (), 1.0),
+            Chore("routes_copy", self.copy.step, ("routes_copy",), 15.0),
+            Chore("gateway_status", self.status.step, (), 1.0),
+            Chore("usage_writer", self.writer.step, ("usage",), 5.0),
+            Chore("usage_courier", self.courier.step, ("usage_spooled",), 5.0),
+            Chore("sweep", self._sweep, (), 0.25),
+        )
+
+    async def _sweep(self) -> None:
+        self.pool.sweep()
+        self.house.sweep()
+        now = formatdate(self.ports.clock.wall().timestamp(), usegmt=True).encode()
+        self.house.state.default_headers = [(b"date", now)]

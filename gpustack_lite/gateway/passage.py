@@ -1,0 +1,126 @@
+"""An engine's answer on its way to the client: as a stream, as a whole, or as an error in OpenAI's shape."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import answers, engine_errors, requests, tokens
+from gpustack_lite.gateway.call import Call
+from gpustack_lite.gateway.engine_failures import refusal_of
+from gpustack_lite.gateway.ledger import Entry
+from gpustack_lite.gateway.sse import EventFilter, error_event
+from gpustack_lite.relay.connection import Connection, Patience
+from gpustack_lite.relay.failures import UpstreamFailed
+
+ENDS_WITH_DONE = frozenset({"/v1/chat/completions", "/v1/completions"})
+_SSE = b"text/event-stream"
+_UNBUFFERED = (b"x-accel-buffering", b"no")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One answer, from the moment that its head has come."""
+
+    call: Call
+    answer: Connection
+    entry: Entry
+    hides_usage: bool
+    patience: Patience
+    now: Callable[[], float]
+
+    async def pass_on(self) -> None:
+        if self.answer.status >= 400:
+            await self._pass_error()
+        elif _content_type(self.answer).startswith(_SSE):
+            await self._pass_stream()
+        else:
+            await self._pass_whole()
+
+    async def _pass_error(self) -> None:
+        text = await self._read_error()
+        status, document = engine_errors.normalise(
+            self.answer.status, text, model=self.entry.model, path=self.call.path, language=self.call.language
+        )
+        self.entry.end(status, "engine_error")
+        await self.call.answer_json(status, document, *requests.kept_of_error(self.answer.fields))
+
+    async def _read_error(self) -> bytes:
+        """As much as is worth reading; when it breaks off, its status says enough."""
+        text = bytearray()
+        try:
+            while len(text) < engine_errors.MOST_TEXT_BYTES and (data := await self.answer.read()):
+                text += data
+        except UpstreamFailed:
+            return bytes(text)
+        return bytes(text)
+
+    async def _pass_whole(self) -> None:
+        """What is no stream is sent when it is complete, so that a broken answer can still be told as an error."""
+        first = bytearray()
+        try:
+            while len(first) <= tokens.WHOLE_BYTES and (data := await self.answer.read()):
+                first += data
+        except UpstreamFailed as failure:
+            raise self._broken(failure) from failure
+        if len(first) > tokens.WHOLE_BYTES:
+            await self._pass_long(first)
+            return
+        self.entry.usage = tokens.of_answer(first)
+        self.entry.end(self.answer.status)
+        await self.call.answer(self.answer.status, bytes(first), requests.to_client(self.answer.fields))
+
+    async def _pass_long(self, first: bytearray) -> None:
+        """Too long to be held: it goes on as it comes, and its usage is looked for at both ends."""
+        fields, length = requests.to_client(self.answer.fields), requests.length_of(self.answer.fields)
+        await self.call.start(self.answer.status, fields, length=length)
+        await self.call.write(bytes(first))
+        last = bytearray(first[-tokens.END_BYTES :])
+        del first[tokens.END_BYTES :]
+        try:
+            while data := await self.answer.read():
+                await self.call.write(data)
+                last += data
+                del last[: -tokens.END_BYTES]
+        except UpstreamFailed as failure:
+            self._broken(failure)
+            self.call.cut()
+            return
+        self.entry.usage = tokens.of_ends(first, last)
+        self.entry.end(self.answer.status)
+        await self.call.finish()
+
+    async def _pass_stream(self) -> None:
+        events = self.entry.events = EventFilter(hides_usage=self.hides_usage)
+        await self.call.start(self.answer.status, [*requests.to_client(self.answer.fields), _UNBUFFERED])
+        try:
+            await self._pass_events(events)
+        except UpstreamFailed as failure:
+            await self._break_off(failure)
+            return
+        self.entry.end(502 if events.has_error else self.answer.status, "engine_error" if events.has_error else None)
+        await self.call.finish(events.end())
+
+    async def _pass_events(self, events: EventFilter) -> None:
+        while data := await self.answer.read():
+            passed = events.feed(data)
+            self.entry.note_content(self.now())
+            if passed:
+                await self.call.write(passed)
+        if self.answer.is_close_delimited and self.call.path in ENDS_WITH_DONE and not events.is_done:
+            raise UpstreamFailed("closed_early", has_answered=True)  # the end of its process looks the same
+
+    async def _break_off(self, failure: UpstreamFailed) -> None:
+        """Say that it broke and close: no finish reason and no [DONE] that the engine did not send."""
+        refusal = self._broken(failure)
+        await self.call.write(error_event(answers.of_refusal(refusal, self.call.language)))
+        self.call.cut()
+
+    def _broken(self, failure: UpstreamFailed) -> Refusal:
+        """Note how it ended; the answer is what to tell the client."""
+        refusal = refusal_of(failure, model=self.entry.model, patience=self.patience)
+        self.entry.end(refusal.status, failure.cause)
+        return refusal
+
+
+def _content_type(answer: Connection) -> bytes:
+    return next((value for name, value in answer.fields if name == b"content-type"), b"").lower()

@@ -1,0 +1,79 @@
+"""The heads of what is sent on: to an engine with the platform's key, to the server with the client's address."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from gpustack_lite.relay import target
+from gpustack_lite.relay.heads import Field, end_to_end, serialise
+from gpustack_lite.wire import ADDRESS_HEADER, Endpoint
+
+_ADDRESS = ADDRESS_HEADER.encode()
+_SAID_BY_PROXIES = frozenset(
+    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-port", b"x-forwarded-proto", b"x-real-ip"}
+)
+_NOT_FOR_ENGINES = _SAID_BY_PROXIES | {
+    _ADDRESS,
+    b"accept-encoding",  # a packed stream could not be counted
+    b"api-key",
+    b"authorization",
+    b"cookie",
+    b"host",
+    b"origin",
+    b"referer",
+    b"x-api-key",
+    b"x-csrf-token",
+    b"x-request-id",
+}
+_NOT_FOR_SERVER = _SAID_BY_PROXIES | {_ADDRESS, b"x-request-id"}
+_FROM_ENGINES = frozenset({b"content-type", b"content-disposition", b"cache-control", b"retry-after"})
+_NOT_FROM_SERVER = frozenset({b"date", b"server", b"x-request-id"})
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+
+
+class Asker(Protocol):
+    """The parts of a Call that its successors are told."""
+
+    @property
+    def fields(self) -> Sequence[Field]: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def shown_id(self) -> bytes: ...
+    @property
+    def client_address(self) -> str: ...
+    @property
+    def target(self) -> bytes:
+        """Canonical path and query."""
+
+
+def to_engine(call: Asker, endpoint: Endpoint, length: int) -> bytes:
+    """No credential of the client travels on; the engine's own key does."""
+    fields: list[Field] = [
+        (b"host", target.parse(endpoint.address).host_field),
+        (b"authorization", b"Bearer " + endpoint.engine_key.encode()),
+        (b"x-request-id", call.shown_id),
+    ]
+    return serialise(b"POST", call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_ENGINES), length=length)
+
+
+def to_server(call: Asker, method: bytes, length: int | None) -> bytes:
+    fields = [(_ADDRESS, call.client_address.encode()), (b"x-request-id", call.shown_id)]
+    return serialise(method, call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_SERVER), length=length)
+
+
+def to_client(fields: Iterable[Field]) -> list[Field]:
+    """Of an engine's answer: what describes the content. Cookies and CORS rules are not an engine's to set."""
+    return [_NOSNIFF, *(field for field in fields if field[0] in _FROM_ENGINES)]
+
+
+def kept_of_error(fields: Iterable[Field]) -> list[Field]:
+    return [field for field in fields if field[0] == b"retry-after"]
+
+
+def of_server(fields: Iterable[Field]) -> list[Field]:
+    return end_to_end(fields, drop=_NOT_FROM_SERVER)
+
+
+def length_of(fields: Iterable[Field]) -> int | None:
+    given = next((value for name, value in fields if name == b"content-length"), b"")
+    return int(given) if given.isdigit() else None

@@ -1,0 +1,119 @@
+"""The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute, RoutesReply
+
+
+class Revision(NamedTuple):
+    """Ordered: a later epoch wins, then a later number."""
+
+    epoch: int
+    number: int
+
+
+NOTHING_YET = Revision(0, -1)
+
+
+class RouteTable:
+    """Two sections with revisions of their own; what is older never replaces what is newer."""
+
+    def __init__(self) -> None:
+        self.models_revision = NOTHING_YET
+        self.credentials_revision = NOTHING_YET
+        self.models: dict[str, ModelRoute] = {}
+        self._credentials: dict[str, Credential] = {}
+        self._in_flight: dict[int, int] = {}
+        self._turns: dict[str, int] = {}
+
+    @property
+    def revisions(self) -> tuple[Revision, Revision]:
+        return self.models_revision, self.credentials_revision
+
+    @property
+    def is_filled(self) -> bool:
+        return NOTHING_YET not in self.revisions
+
+    def accept(self, reply: RoutesReply) -> bool:
+        """Take over the sections that are newer than ours; whether there was one."""
+        models = Revision(reply.epoch, reply.models_revision)
+        credentials = Revision(reply.epoch, reply.credentials_revision)
+        takes_models = reply.models is not None and models > self.models_revision
+        takes_credentials = reply.credentials is not None and credentials > self.credentials_revision
+        if takes_models:
+            self.models = {route.name: route for route in reply.models or ()}
+        if takes_credentials:
+            self._credentials = {each.digest: each for each in reply.credentials or ()}
+        if takes_models or _confirms(models, self.models_revision):
+            self.models_revision = models
+        if takes_credentials or _confirms(credentials, self.credentials_revision):
+            self.credentials_revision = credentials
+        return takes_models or takes_credentials
+
+    def document(self) -> RoutesReply:
+        """Everything, as it would come from a server; the older epoch, so that a newer section comes again."""
+        return RoutesReply(
+            epoch=min(self.models_revision.epoch, self.credentials_revision.epoch),
+            models_revision=self.models_revision.number,
+            credentials_revision=self.credentials_revision.number,
+            models=tuple(self.models.values()),
+            credentials=tuple(self._credentials.values()),
+        )
+
+    def credential(self, digest: str) -> Credential | None:
+        return self._credentials.get(digest)
+
+    def route(self, name: str) -> ModelRoute:
+        route = self.models.get(name)
+        if route is None:
+            raise Refusal("model_not_found", status=404, param="model", model=name)
+        return route
+
+    @contextmanager
+    def lease(self, name: str, *, without: Collection[int] = ()) -> Iterator[Endpoint]:
+        """Hold the least busy replica of a model; its place is given back however the request ends.
+
+        Raises:
+            Refusal: `model_not_found`, or `model_not_ready` when no replica (outside `without`) is ready.
+        """
+        endpoint = self._choose(self.route(name), without)
+        instance_id = endpoint.instance_id
+        self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
+        try:
+            yield endpoint
+        finally:
+            self._give_back(instance_id)
+
+    def _choose(self, route: ModelRoute, without: Collection[int]) -> Endpoint:
+        """Among the equally busy ones each has its turn."""
+        endpoints = [each for each in route.endpoints if each.instance_id not in without]
+        if not endpoints:
+            raise Refusal("model_not_ready", status=503, param="model", model=route.name, state=route.state)
+        if len(endpoints) == 1:
+            return endpoints[0]
+        turn = self._turns.get(route.name, 0)
+        self._turns[route.name] = turn + 1
+        start = turn % len(endpoints)
+        return min(endpoints[start:] + endpoints[:start], key=lambda each: self._in_flight.get(each.instance_id, 0))
+
+    def _give_back(self, instance_id: int) -> None:
+        left = self._in_flight[instance_id] - 1
+        if left:
+            self._in_flight[instance_id] = left
+        else:
+            del self._in_flight[instance_id]
+
+    def has_another(self, name: str, without: Collection[int]) -> bool:
+        route = self.models.get(name)
+        return route is not None and any(each.instance_id not in without for each in route.endpoints)
+
+    def leases(self) -> dict[int, int]:
+        return dict(self._in_flight)
+
+
+def _confirms(said: Revision, ours: Revision) -> bool:
+    """A later epoch that has nothing newer than what we hold."""
+    return said.number == ours.number and said.epoch > ours.epoch

@@ -1,0 +1,129 @@
+"""Usage that waits for the server: checksummed lines in files that one process alone writes, removed when delivered."""
+
+import logging
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from gpustack_lite.ports import Disk, Identity, Processes
+from gpustack_lite.wire import UsageRow
+
+log = logging.getLogger(__name__)
+SUFFIX = ".spool"
+MOST_BYTES = 256 * 1024**2
+
+
+class Spool:
+    """Files are named usage.PID.TICKS.BOOT.NUMBER.spool: whose writer is gone belongs to whoever finds it.
+
+    A file is only ever appended to by its writer, and only while it has its highest number; `seal` begins the next.
+    """
+
+    def __init__(
+        self, directory: Path, disk: Disk, processes: Processes, me: Identity, most_bytes: int = MOST_BYTES
+    ) -> None:
+        self._directory = directory
+        self._disk = disk
+        self._processes = processes
+        self._me = me
+        self._most_bytes = most_bytes
+        self._number = 0
+        self._current_bytes = 0
+        self._waiting_bytes = 0
+        self._has_failed = False
+        self.waiting_rows = 0
+        self.dropped_rows = 0
+
+    @property
+    def _current(self) -> Path:
+        return self._directory / f"{_prefix(self._me)}{self._number}{SUFFIX}"
+
+    def append(self, rows: Sequence[UsageRow]) -> None:
+        """On the platter when it returns; blocking. When the spool is full the rows are counted and lost, aloud.
+
+        Raises:
+            OSError: nothing is promised; append them again, which writes them into the next file.
+        """
+        if self._has_failed:
+            self.seal()
+        lines = b"".join(encode(row) for row in rows)
+        if self._waiting_bytes + len(lines) > self._most_bytes:
+            self.dropped_rows += len(rows)
+            log.error("usage_spool_full", extra={"dropped_rows": self.dropped_rows, "limit_bytes": self._most_bytes})
+            return
+        self._has_failed = True  # until it has not: half a line at the end would spoil the next one
+        self._current_bytes += len(lines)
+        self._disk.append(self._current, lines)
+        self._has_failed = False
+        self._waiting_bytes += len(lines)
+        self.waiting_rows += len(rows)
+
+    def seal(self) -> None:
+        """What was written until now can be delivered; what comes goes into another file."""
+        if self._current_bytes:
+            self._number += 1
+            self._current_bytes = 0
+
+    def deliverable(self) -> list[Path]:
+        """Our sealed files, and those of writers that live no more; oldest names first."""
+        return [self._directory / name for name in self._disk.names(self._directory) if self._is_deliverable(name)]
+
+    def _is_deliverable(self, name: str) -> bool:
+        writer = writer_of(name)
+        if writer is None or name == self._current.name:
+            return False
+        return writer == self._me or not self._processes.is_alive(writer)
+
+    def read(self, path: Path) -> list[UsageRow]:
+        return decode(self._disk.read(path) or b"", path)
+
+    def remove(self, path: Path, rows: int) -> None:
+        size = len(self._disk.read(path) or b"")
+        self._disk.remove(path)
+        if writer_of(path.name) == self._me:
+            self._waiting_bytes = max(0, self._waiting_bytes - size)
+            self.waiting_rows = max(0, self.waiting_rows - rows)
+
+
+def _prefix(identity: Identity) -> str:
+    return f"usage.{identity.pid}.{identity.start_ticks}.{identity.boot_id}."
+
+
+def writer_of(name: str) -> Identity | None:
+    """The process that a file's name says has written it; None for a file that is not of the spool."""
+    parts = name.split(".")
+    if len(parts) != 6 or parts[0] != "usage" or not name.endswith(SUFFIX):
+        return None
+    if not (parts[1].isdigit() and parts[2].isdigit() and parts[4].isdigit()):
+        return None
+    return Identity(int(parts[1]), int(parts[2]), parts[3])
+
+
+def encode(row: UsageRow) -> bytes:
+    text = row.model_dump_json().encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def decode(data: bytes, path: Path) -> list[UsageRow]:
+    """The rows that are whole; a torn or spoilt line is said aloud and passed over."""
+    rows = [_row(line) for line in _lines(data)]
+    spoilt = rows.count(None)
+    if spoilt:
+        log.error("usage_spool_damaged", extra={"path": str(path), "lines": spoilt})
+    return [row for row in rows if row is not None]
+
+
+def _lines(data: bytes) -> Iterable[bytes]:
+    return (line for line in data.split(b"\n") if line)
+
+
+def _row(line: bytes) -> UsageRow | None:
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
+    try:
+        return UsageRow.model_validate_json(text)
+    except ValidationError:
+        return None

@@ -1,0 +1,71 @@
+"""Request bodies that are held in memory, each bounded, and all of them together."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway.call import Call
+
+_BODIES_AT_ONCE = 16
+"""That many of the largest size may be held together."""
+
+
+class Uploads:
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.most_held_bytes = limit_bytes * _BODIES_AT_ONCE
+        self.held_bytes = 0
+
+    @contextmanager
+    def held(self, call: Call) -> Iterator["Upload"]:
+        """The body counts as held until `let_go`, at the latest until the `with` is left."""
+        upload = Upload(self, call)
+        try:
+            yield upload
+        finally:
+            upload.let_go()
+
+
+class Upload:
+    def __init__(self, all_uploads: Uploads, call: Call) -> None:
+        self._all = all_uploads
+        self._call = call
+        self.held_bytes = 0
+
+    def let_go(self) -> None:
+        self._all.held_bytes -= self.held_bytes
+        self.held_bytes = 0
+
+    async def read(self) -> bytes | bytearray:
+        """The whole body.
+
+        Raises:
+            Refusal: `request_body_too_large` (413), or `gateway_full` (503) when all bodies together are too much.
+            ClientGone: it never came whole.
+        """
+        self._refuse_more_than(self._call.content_length or 0)
+        self._call.door.awaits_body = True
+        data, has_more = await self._call.receive()
+        self._hold(len(data))
+        body = data if not has_more else await self._rest(bytearray(data))
+        self._call.door.awaits_body = False
+        return body
+
+    async def _rest(self, body: bytearray) -> bytearray:
+        has_more = True
+        while has_more:
+            data, has_more = await self._call.receive()
+            self._hold(len(data))
+            body += data
+        return body
+
+    def _refuse_more_than(self, length: int) -> None:
+        if length > self._all.limit_bytes:
+            raise Refusal("request_body_too_large", status=413, limit_bytes=self._all.limit_bytes)
+
+    def _hold(self, more_bytes: int) -> None:
+        self.held_bytes += more_bytes
+        self._all.held_bytes += more_bytes
+        self._refuse_more_than(self.held_bytes)
+        if self._all.held_bytes > self._all.most_held_bytes:
+            raise Refusal("gateway_full", status=503)
