@@ -36,7 +36,7 @@ class Client:
                 base_url=self.url, headers=headers, timeout=TIMEOUT, trust_env=not is_loopback(self.url)
             )
         except httpx.InvalidURL as error:
-            raise Refusal("bad_server_url", url=url) from error
+            raise Refusal("server_url_invalid", url=url) from error
 
     def __enter__(self) -> "Client":
         return self

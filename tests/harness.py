@@ -319,10 +319,18 @@ def _pids() -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
-def _spoken_of(pid: int) -> bytes:
-    """Arguments, environment and folder of a process that is no zombie."""
+def is_running(pid: int) -> bool:
+    """False for a zombie, which holds nothing any more."""
     try:
-        if Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z":
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _spoken_of(pid: int) -> bytes:
+    """Arguments, environment and folder of a process that runs."""
+    try:
+        if not is_running(pid):
             return b""
         told = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
         return told + os.readlink(f"/proc/{pid}/cwd").encode()

@@ -72,7 +72,7 @@ def keep_token(data_dir: Path, token: str | None, ports: Ports) -> Path:
     if token and token.strip():
         ports.disk.replace(path, token.strip().encode())
     elif not path.exists():
-        raise Refusal("join_token_missing")
+        raise Refusal("join_token_needed")
     return path
 
 

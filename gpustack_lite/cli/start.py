@@ -52,9 +52,7 @@ def checked_spec(simulate: str | None) -> str | None:
     """A SPEC or the path of a YAML file, which a child must find from its own directory."""
     if simulate is None:
         return None
-    if (path := Path(simulate)).suffix in {".yaml", ".yml"}:
-        return str(path.resolve())
-    from gpustack_lite.chips import parse_spec
+    from worker.devices.declared import declaration
 
-    parse_spec(simulate)
-    return simulate
+    declaration(simulate)
+    return str(Path(simulate).resolve()) if Path(simulate).is_file() else simulate

@@ -61,7 +61,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "certificate serves), or a tunnel to 127.0.0.1.",
         "{url} 会在网络上明文传输凭据:请使用 https:// 地址(可用带证书的反向代理),或通过隧道连接 127.0.0.1。",
     ),
-    "join_token_missing": (
+    "join_token_needed": (
         "A worker needs a token to join: make one with `gpustack-lite workers token` on the server and give it with "
         "--token.",
         "加入集群需要令牌:请在服务器上运行 `gpustack-lite workers token` 生成,并用 --token 传入。",
@@ -102,4 +102,228 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Stopping: requests in flight are finished, then the engines end (at most 30 s; Ctrl-C again hurries).",
         "正在停止:先完成进行中的请求,再结束引擎(最多 30 秒;再按一次 Ctrl-C 可加快)。",
     ),
+    # servers and credentials
+    "server_url_invalid": (
+        "{url} is not the address of a server: write it as http://127.0.0.1:9090.",
+        "{url} 不是有效的服务器地址:请写成 http://127.0.0.1:9090 的形式。",
+    ),
+    "server_said": ("{message}", "{message}"),
+    "credential_refused": (
+        "{url} does not accept this credential: {message} Sign in with `gpustack-lite login {url}`, or set "
+        "GPUSTACK_LITE_API_KEY to a key with the scope manage.",
+        "{url} 不接受当前凭据:{message} 请用 `gpustack-lite login {url}` 登录,或将 GPUSTACK_LITE_API_KEY 设为具有 "
+        "manage 权限的密钥。",
+    ),
+    "no_server_known": (
+        "No server is known here: start one with `gpustack-lite start`, sign in to one with `gpustack-lite login URL`, "
+        "or set GPUSTACK_LITE_SERVER and GPUSTACK_LITE_API_KEY. (Nothing readable is in {path}.)",
+        "未找到服务器:请用 `gpustack-lite start` 启动,或用 `gpustack-lite login URL` 登录,或设置 "
+        "GPUSTACK_LITE_SERVER 与 GPUSTACK_LITE_API_KEY。({path} 中没有可读的数据。)",
+    ),
+    "server_not_running": (
+        "The server of {path} is not running: start it with `gpustack-lite start --data-dir {path}`.",
+        "{path} 的服务器没有运行:请用 `gpustack-lite start --data-dir {path}` 启动。",
+    ),
+    "credentials_unreadable": (
+        "{path} cannot be read: remove it and sign in again with `gpustack-lite login`.",
+        "无法读取 {path}:请删除它并用 `gpustack-lite login` 重新登录。",
+    ),
+    "login_in_the_clear": (
+        "Warning: {url} is not encrypted, so the password can be read on the way.",
+        "警告:{url} 未加密,密码可能在传输途中被读取。",
+    ),
+    "password_of": ("Password of {username}", "{username} 的密码"),
+    "signed_in": ("Signed in to {url}; the session is kept in {path}.", "已登录 {url},会话保存在 {path}。"),
+    "password_to_change": (
+        "This is the first password: choose your own in the console at {url}.",
+        "当前使用的是初始密码:请在控制台 {url} 中设置自己的密码。",
+    ),
+    # files and values
+    "file_unreadable": ("{path} cannot be used: {why}.", "无法使用 {path}:{why}。"),
+    "not_a_mapping": ("it is not a mapping", "内容不是键值映射"),
+    "needs_key_value": ("{option} wants KEY=VALUE.", "{option} 需要 键=值 的形式。"),
+    "yes": ("yes", "是"),
+    "no": ("no", "否"),
+    # models
+    "model_created": ("{name} is created.", "{name} 已创建。"),
+    "model_started": ("{name} is to run again.", "{name} 将重新运行。"),
+    "stopped_model": (
+        "{name} is stopped; `gpustack-lite models start {name}` runs it again.",
+        "{name} 已停止;用 `gpustack-lite models start {name}` 可重新运行。",
+    ),
+    "model_scaled": ("{name} is to have {replicas} replicas.", "{name} 的副本数将变为 {replicas}。"),
+    "model_deleted": ("{name} is deleted.", "{name} 已删除。"),
+    "model_ready": ("{name} is READY after {seconds} s.", "{name} 已就绪(READY),用时 {seconds} 秒。"),
+    "model_waits": ("{name} waits: {why}", "{name} 在等待:{why}"),
+    "deploy_failed": (
+        "{name} failed: {why} `gpustack-lite models logs {name}` shows what its engine said.",
+        "{name} 失败:{why} 用 `gpustack-lite models logs {name}` 查看引擎输出。",
+    ),
+    "not_ready_in_time": (
+        "{name} was not ready in time and goes on starting; `gpustack-lite models show {name}` tells how far it is.",
+        "{name} 未在限定时间内就绪,仍在启动;用 `gpustack-lite models show {name}` 查看进展。",
+    ),
+    "deploy_goes_on": (
+        "{name} goes on starting without you; `gpustack-lite models show {name}` tells how far it is.",
+        "{name} 会继续启动;用 `gpustack-lite models show {name}` 查看进展。",
+    ),
+    "model_has_no_instance": (
+        "{name} has no instance, so there is no log: start it with `gpustack-lite models start {name}`.",
+        "{name} 没有实例,因此没有日志:请用 `gpustack-lite models start {name}` 启动。",
+    ),
+    "phase_engine": ("engine", "引擎"),
+    "phase_weights": ("weights", "权重"),
+    "phase_load": ("loading", "加载"),
+    # other nouns
+    "worker_deleted": ("{name} is no worker any more.", "工作节点 {name} 已移除。"),
+    "join_token_made": (
+        "On the new worker, run (the token serves until {expires_at}):\n"
+        "  GPUSTACK_LITE_TOKEN={token} gpustack-lite join {url}",
+        "在新的工作节点上运行(令牌有效期至 {expires_at}):\n  GPUSTACK_LITE_TOKEN={token} gpustack-lite join {url}",
+    ),
+    "key_made": (
+        "The key {name}, shown this once:\n{key}",
+        "密钥 {name}(仅显示这一次):\n{key}",
+    ),
+    "key_deleted": ("The key {name} is deleted and no longer works.", "密钥 {name} 已删除并失效。"),
+    "password_reset": (
+        "The new password of {username}, shown this once; it is to be changed at the next sign-in:\n{password}",
+        "{username} 的新密码(仅显示这一次),下次登录时需要修改:\n{password}",
+    ),
+    "backend_created": ("The backend {name} can be used.", "推理引擎 {name} 已可使用。"),
+    "backend_deleted": ("The backend {name} is deleted.", "推理引擎 {name} 已删除。"),
+    # chat
+    "chat_hint": ("An empty answer to > is skipped; Ctrl-D ends.", "空行会被忽略;按 Ctrl-D 结束。"),
+    "chat_empty": ("The model answered nothing.", "模型没有输出内容。"),
+    "chat_ttft": ("TTFT {ttft} s", "首个 token 用时 {ttft} 秒"),
+    "chat_speed": (
+        "TTFT {ttft} s, {tokens} tokens, {speed} tokens/s",
+        "首个 token 用时 {ttft} 秒,共 {tokens} 个 token,{speed} token/秒",
+    ),
+    # demo
+    "start_failed": ("{said}", "{said}"),
+    "start_slow": (
+        "The platform is not ready after two minutes: its logs in {path} say why.",
+        "平台两分钟后仍未就绪,原因见 {path} 中的日志。",
+    ),
+    "demo_fetching": (
+        "Fetching SmolLM2-135M-Instruct (98 MB, once) and starting the platform.",
+        "正在获取 SmolLM2-135M-Instruct(98 MB,仅首次)并启动平台。",
+    ),
+    "demo_asking": ("Asking it through the public port: {question}", "通过对外端口提问:{question}"),
+    "demo_console": ("Console   {url}  (user admin)", "控制台   {url}(用户 admin)"),
+    "demo_password": ("Password  in {path}", "密码     见 {path}"),
+    "demo_key": ("API key   {key}", "API 密钥 {key}"),
+    "demo_runs": ("Running until Ctrl-C, which ends everything.", "持续运行,按 Ctrl-C 全部结束。"),
+    # doctor
+    "status_pass": ("pass", "通过"),
+    "status_warn": ("warn", "警告"),
+    "status_fail": ("FAIL", "失败"),
+    "check_python": ("Python is {version}, at {path}.", "Python 版本为 {version},位于 {path}。"),
+    "check_data_dir": ("The data directory {path} can be written.", "数据目录 {path} 可写。"),
+    "check_data_dir_bad": ("The data directory {path} cannot be written.", "数据目录 {path} 不可写。"),
+    "remedy_data_dir": (
+        "Choose another one with --data-dir, or change its owner.",
+        "请用 --data-dir 另选,或修改其属主。",
+    ),
+    "check_disk": ("{free_bytes} are free where {path} is.", "{path} 所在磁盘剩余 {free_bytes}。"),
+    "remedy_disk": (
+        "Free 10 GiB or choose a --data-dir on another disk: engines and models are large.",
+        "请腾出 10 GiB,或用 --data-dir 选择其他磁盘:引擎和模型占用空间较大。",
+    ),
+    "check_port_free": ("Port {port} is free.", "端口 {port} 空闲。"),
+    "check_port_ours": ("Port {port} is served by gpustack-lite.", "端口 {port} 由 gpustack-lite 使用。"),
+    "check_port_taken": (
+        "Port {port} is in use by process {pid} ({program}).",
+        "端口 {port} 已被进程 {pid}({program})占用。",
+    ),
+    "remedy_port": (
+        "End process {pid} ({program}), or choose another port than {port} with --port.",
+        "请结束进程 {pid}({program}),或用 --port 选择 {port} 以外的端口。",
+    ),
+    "check_descriptors": ("{count} files may be open at once.", "可同时打开 {count} 个文件。"),
+    "remedy_descriptors": (
+        "Raise the limit to {least} or more (ulimit -n; LimitNOFILE= in systemd): every stream needs two.",
+        "请将上限提高到 {least} 以上(ulimit -n;systemd 中为 LimitNOFILE=):每个流需要两个。",
+    ),
+    "check_uv": ("uv, which installs engines, is {path}.", "用于安装引擎的 uv 位于 {path}。"),
+    "remedy_uv": ("Install it: pip install uv.", "请安装:pip install uv。"),
+    "check_names": (
+        "No other distribution brings packages of our names.",
+        "没有其他软件包占用本程序的包名。",
+    ),
+    "check_names_taken": (
+        "The distribution {distribution} brings a package {name} too, which may be imported in place of ours.",
+        "软件包 {distribution} 也带有名为 {name} 的包,可能会代替本程序的包被导入。",
+    ),
+    "remedy_names": (
+        "Uninstall {distribution} here, or install gpustack-lite into an environment of its own (it brings {name}).",
+        "请在此环境卸载 {distribution},或将 gpustack-lite 安装到独立环境(它自带 {name})。",
+    ),
+    "check_engine_ports": (
+        "Engine ports {ports} are apart from those of outgoing connections.",
+        "引擎端口 {ports} 与外连临时端口不重叠。",
+    ),
+    "check_engine_ports_shared": (
+        "Of the engine ports {ports}, {low} to {high} are also given to outgoing connections.",
+        "引擎端口 {ports} 中的 {low} 到 {high} 也会被用作外连临时端口。",
+    ),
+    "remedy_engine_ports": (
+        "Set GPUSTACK_LITE_ENGINE_PORTS below net.ipv4.ip_local_port_range, such as 21000-21999.",
+        "请将 GPUSTACK_LITE_ENGINE_PORTS 设在 net.ipv4.ip_local_port_range 之外,例如 21000-21999。",
+    ),
+    "check_clock": ("The clock says {now}.", "系统时钟为 {now}。"),
+    "remedy_clock": ("Set the clock: keys and sessions expire by it.", "请校准时钟:密钥和会话按它过期。"),
+    # titles of columns
+    "column_active": ("ACTIVE", "启用"),
+    "column_at": ("AT", "时间"),
+    "column_attempt": ("ATTEMPT", "尝试"),
+    "column_backend": ("BACKEND", "引擎"),
+    "column_builtin": ("BUILT IN", "内置"),
+    "column_cached_tokens": ("CACHED TOKENS", "缓存命中 token"),
+    "column_chip": ("CHIP", "芯片"),
+    "column_completion_tokens": ("COMPLETION TOKENS", "输出 token"),
+    "column_cpu_count": ("CPUS", "CPU 数"),
+    "column_created_at": ("CREATED", "创建时间"),
+    "column_device": ("DEVICE", "设备"),
+    "column_device_count": ("DEVICES", "设备数"),
+    "column_device_kinds": ("DEVICE KINDS", "设备类型"),
+    "column_devices": ("DEVICES", "设备"),
+    "column_expires_at": ("EXPIRES", "过期时间"),
+    "column_health": ("HEALTH", "健康"),
+    "column_id": ("ID", "编号"),
+    "column_instance_id": ("INSTANCE", "实例"),
+    "column_key": ("KEY", "密钥"),
+    "column_kind": ("KIND", "类型"),
+    "column_labels": ("LABELS", "标签"),
+    "column_last_used_at": ("LAST USED", "最近使用"),
+    "column_memory_claimed_bytes": ("CLAIMED", "已分配"),
+    "column_memory_total_bytes": ("MEMORY", "显存"),
+    "column_memory_used_bytes": ("USED", "已用"),
+    "column_message": ("MESSAGE", "说明"),
+    "column_model": ("MODEL", "模型"),
+    "column_models": ("MODELS", "模型"),
+    "column_move": ("MOVE", "状态变化"),
+    "column_must_change_password": ("MUST CHANGE PASSWORD", "需改密码"),
+    "column_name": ("NAME", "名称"),
+    "column_paths": ("PATHS", "接口"),
+    "column_pid": ("PID", "进程"),
+    "column_port": ("PORT", "端口"),
+    "column_prefix": ("PREFIX", "前缀"),
+    "column_prompt_tokens": ("PROMPT TOKENS", "输入 token"),
+    "column_ram_total_bytes": ("RAM", "内存"),
+    "column_ram_used_bytes": ("USED", "已用"),
+    "column_ready": ("READY", "就绪"),
+    "column_requests": ("REQUESTS", "请求数"),
+    "column_role": ("ROLE", "角色"),
+    "column_scopes": ("SCOPES", "权限"),
+    "column_simulated": ("SIMULATED", "模拟"),
+    "column_source": ("SOURCE", "来源"),
+    "column_state": ("STATE", "状态"),
+    "column_temperature_c": ("TEMPERATURE (°C)", "温度(°C)"),
+    "column_user": ("USER", "用户"),
+    "column_username": ("USER", "用户"),
+    "column_utilization": ("UTILIZATION", "利用率"),
+    "column_version": ("VERSION", "版本"),
+    "column_worker": ("WORKER", "工作节点"),
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.harness import ROOT, Platform, environment, until
+from tests.harness import ROOT, Platform, environment, is_running, until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 SUPERVISE = (sys.executable, str(ROOT / "tests/fakes/supervise.py"))
@@ -180,7 +180,7 @@ def test_a_killed_worker_leaves_its_engine(platform: Platform) -> None:
     old = platform.kill("worker")
     platform.until(lambda: platform.pid("worker") not in {None, old}, seconds=10)
     assert engine_pid(platform) == engine
-    assert Path(f"/proc/{engine}").exists()
+    assert is_running(engine)
 
 
 # --- the end
@@ -192,7 +192,7 @@ def test_everything_ends_with_the_supervisor(platform: Platform, signum: int) ->
     platform.signal(signum)
     assert platform.wait_for_end() == 0
     assert platform.processes() == []
-    assert not Path(f"/proc/{engine}").exists()
+    assert not is_running(engine)
     assert platform.record is None
 
 
@@ -226,7 +226,7 @@ def test_sighup_replaces_every_child_under_the_same_pid_without_losing_a_request
     assert asking.failures == []
     assert answer.is_whole()
     assert (platform.url, engine_pid(platform)) == (url, engine)
-    assert Path(f"/proc/{engine}").exists()
+    assert is_running(engine)
 
 
 def test_sighup_can_be_repeated(platform: Platform) -> None:

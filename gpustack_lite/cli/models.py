@@ -1,0 +1,114 @@
+"""`gpustack-lite models`: deploy them, look at them, start, stop, scale and delete them, read their logs."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gpustack_lite.cli.access import connect
+from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
+from gpustack_lite.cli.output import Column, Format, Output, show_document, show_list
+from gpustack_lite.cli.pairs import labels_of, options_of
+from gpustack_lite.cli.say import say, tell
+from gpustack_lite.errors import Refusal
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_models"))
+Name = Annotated[str, typer.Argument(metavar="NAME", help=say("help_model_name"))]
+Wait = Annotated[bool, typer.Option("--wait/--no-wait", help=say("help_wait"))]
+Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help=say("help_wait_timeout"))]
+COLUMNS = (
+    Column("name"),
+    Column("state"),
+    Column("ready", lambda model: f"{model['ready_replicas']}/{model['replicas']}"),
+    Column("backend"),
+    Column("source"),
+    Column("message", lambda model: model.get("state_message")),
+)
+
+
+@app.command("deploy", help=say("help_models_deploy"), epilog=say("help_models_deploy_examples"))
+def deploy(
+    name: Name,
+    source: Annotated[str, typer.Option(help=say("help_source"))],
+    backend: Annotated[str | None, typer.Option(help=say("help_backend"))] = None,
+    backend_version: Annotated[str | None, typer.Option(help=say("help_backend_version"))] = None,
+    replicas: Annotated[int, typer.Option(min=0, help=say("help_replicas"))] = 1,
+    option: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_option"))] = None,
+    env: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_env"))] = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_label"))] = None,
+    device: Annotated[list[str] | None, typer.Option(metavar="WORKER:INDEX", help=say("help_device"))] = None,
+    wait: Wait = True,
+    timeout: Timeout = 3600,
+    output: Output = Format.TABLE,
+) -> None:
+    from gpustack_lite.cli.deploying import wait_until_ready
+
+    body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas}
+    body |= {"backend": backend, "backend_version": backend_version}
+    body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
+    body["placement"] = {"worker_labels": labels_of(label or [], "--label"), "devices": device or []}
+    with connect() as client:
+        model = client.post("models", body=body)
+        if output is not Format.TABLE:
+            show_document(model, output)
+        else:
+            tell("model_created", name=model["name"])
+        if wait and replicas:
+            wait_until_ready(client, model["name"], timeout, is_quiet=output is not Format.TABLE)
+
+
+@app.command("list", help=say("help_models_list"))
+def list_models(output: Output = Format.TABLE) -> None:
+    with connect() as client:
+        show_list(client.items("models"), COLUMNS, output)
+
+
+@app.command("show", help=say("help_models_show"))
+def show(name: Name, output: Output = Format.TABLE) -> None:
+    from gpustack_lite.cli.instances import COLUMNS as INSTANCE_COLUMNS
+
+    with connect() as client:
+        show_document(client.get("models", name), output)
+        if output is Format.TABLE:
+            typer.echo()
+            show_list(client.items("models", name, "instances"), INSTANCE_COLUMNS, output)
+
+
+@app.command("start", help=say("help_models_start"))
+def start(name: Name, wait: Wait = True, timeout: Timeout = 3600) -> None:
+    from gpustack_lite.cli.deploying import wait_until_ready
+
+    with connect() as client:
+        client.post("models", name, "start")
+        tell("model_started", name=name)
+        if wait:
+            wait_until_ready(client, name, timeout)
+
+
+@app.command("stop", help=say("help_models_stop"))
+def stop(name: Name) -> None:
+    with connect() as client:
+        client.post("models", name, "stop")
+    tell("stopped_model", name=name)
+
+
+@app.command("scale", help=say("help_models_scale"))
+def scale(name: Name, replicas: Annotated[int, typer.Argument(min=0, help=say("help_replicas"))]) -> None:
+    with connect() as client:
+        client.patch("models", name, body={"replicas": replicas})
+    tell("model_scaled", name=name, replicas=replicas)
+
+
+@app.command("delete", help=say("help_models_delete"))
+def delete(name: Name) -> None:
+    with connect() as client:
+        client.delete("models", name)
+    tell("model_deleted", name=name)
+
+
+@app.command("logs", help=say("help_models_logs"))
+def logs(name: Name, follow: Follow = False, attempt: Attempt = None, tail: Tail = 1000) -> None:
+    with connect() as client:
+        instances = client.items("models", name, "instances")
+        if not instances:
+            raise Refusal("model_has_no_instance", name=name)
+        print_log(client, max(each["id"] for each in instances), follow=follow, attempt=attempt, tail=tail)
