@@ -6,12 +6,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, JSONResponse
-from starlette.routing import Route
 
 import gpustack_lite
 from gpustack_lite.api import docs_page, refusals
 from gpustack_lite.api.auth import Reader
-from gpustack_lite.api.console import Console
+from gpustack_lite.api.console import Console, ConsoleRoute
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.door import Door
 from gpustack_lite.api.routes import (
@@ -53,7 +52,7 @@ def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:
     for part in (internal, agents, gateways):
         app.include_router(part.router)
     _add_reference(app)
-    app.router.routes.append(Route("/{path:path}", Console(console_files).serve, methods=["GET"], name="console"))
+    app.router.routes.append(ConsoleRoute(Console(console_files)))
     refusals.install(app)
     app.add_middleware(Door, hosts=own_hosts(context), randomness=context.ports.randomness)
     return app

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from gpustack_lite.errors import Refusal
 
@@ -15,7 +17,7 @@ POLICY = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 """Styles may be inline because the component library writes style attributes; scripts never are."""
-NOT_THE_CONSOLE = ("api/", "v1/", "v2/", "v1-openai/")
+NOT_THE_CONSOLE = frozenset({"api", "v1", "v2", "v1-openai"})
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpustack-lite</title>
 <h1>The console is not built</h1>
@@ -23,6 +25,17 @@ _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpus
 <pre>cd ui &amp;&amp; npm ci &amp;&amp; npm run build</pre>
 <p>The command line does everything as well: <code>gpustack-lite --help</code>.</p></html>
 """
+
+
+class ConsoleRoute(Route):
+    """Every address that belongs to no API."""
+
+    def __init__(self, console: "Console") -> None:
+        super().__init__("/{path:path}", console.serve, methods=["GET"], name="console")
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        first = scope["path"].split("/")[1] if "path" in scope else ""
+        return (Match.NONE, {}) if first in NOT_THE_CONSOLE else super().matches(scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +53,7 @@ class Console:
         self._built_at: int | None = None
 
     async def serve(self, request: Request) -> Response:
-        wanted = request.path_params.get("path", "")
-        if wanted.startswith(NOT_THE_CONSOLE) or wanted in {"api", "v1", "v2"}:
-            raise Refusal("no_such_path", status=404, path=request.url.path)
+        wanted = request.path_params["path"]
         found = await asyncio.to_thread(self.find, wanted, accepts_gzip(request.headers.get("accept-encoding", "")))
         if found is None:
             return _page(_NOT_BUILT, 200 if not wanted else 404)

@@ -6,7 +6,9 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from gpustack_lite.api import validation
 from gpustack_lite.domain import Sentence
@@ -81,18 +83,27 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return respond(request, _of_status(request, error), dict(error.headers or {}))
+    refusal = _of_status(request, error)
+    headers = {"Allow": str(refusal.params["allowed"])} if refusal.status == 405 else dict(error.headers or {})
+    return respond(request, refusal, headers)
 
 
 def _of_status(request: Request, error: HTTPException) -> Refusal:
     if error.status_code == 404:
         return Refusal("no_such_path", status=404, path=request.url.path)
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "GET")
+        allowed = ", ".join(sorted(_methods_at(request)))
         return Refusal("method_not_allowed", status=405, method=request.method, path=request.url.path, allowed=allowed)
     if error.status_code == 400:
         return validation.unreadable(error.__cause__)
     return Refusal("http_error", status=error.status_code, http_status=error.status_code)
+
+
+def _methods_at(request: Request) -> set[str]:
+    """Of all routes with this path: the framework names those of the first one alone."""
+    contexts = iter_route_contexts(request.app.routes)
+    there = [each.methods or set() for each in contexts if each.matches(request.scope)[0] != Match.NONE]
+    return set().union(*there)
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

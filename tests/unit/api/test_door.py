@@ -1,0 +1,116 @@
+import httpx
+import pytest
+
+from gpustack_lite.api.door import MACHINE_BODY_BYTES, PERSON_BODY_BYTES, body_limit, host_is_ours, is_canonical
+from tests.fakes.management import Api
+
+OURS = {"gpu-1", "gpu-1.example.org"}
+
+
+@pytest.mark.parametrize(
+    ("host", "ours"),
+    [
+        ("localhost", True),
+        ("LOCALHOST:9090", True),
+        ("127.0.0.1:9090", True),
+        ("10.0.0.7", True),
+        ("[::1]:9090", True),
+        ("gpu-1:9090", True),
+        ("GPU-1.example.org.", True),
+        ("evil.example", False),
+        ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("", False),
+        ("a/admin?x=", False),
+        ("localhost@evil.example", False),
+        ("localhost:9090:1", False),
+        ("local host", False),
+        ("2130706433", False),
+    ],
+)
+def test_only_our_own_names_and_addresses_are_answered(host: str, ours: bool) -> None:
+    assert host_is_ours(host, OURS) is ours
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        ("/", True),
+        ("/api/v1/models/org/tiny-model:q4", True),
+        ("/api/v1/models/模型", True),
+        ("/api/v1/models/", True),
+        ("/api/v1/../users", False),
+        ("/api/v1/./users", False),
+        ("/..", False),
+        ("//evil", False),
+        ("/api//v1", False),
+        ("/api\\v1", False),
+        ("/api/v1/a\x00b", False),
+        ("/api/v1/a\nb", False),
+        ("http://x/", False),
+        ("", False),
+    ],
+)
+def test_a_path_has_one_meaning_or_is_refused(path: str, canonical: bool) -> None:
+    assert is_canonical(path) is canonical
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        ("/api/v1/models", PERSON_BODY_BYTES),
+        ("/api/gateway/v1/usage", MACHINE_BODY_BYTES),
+        ("/api/agent/v1/status", MACHINE_BODY_BYTES),
+        ("/api/agent/v1/logs/ticket", None),
+        ("/api/agent/v1/logs/ticket/more", MACHINE_BODY_BYTES),
+    ],
+)
+def test_bodies_are_bounded_but_for_an_engines_log(path: str, limit: int | None) -> None:
+    assert body_limit(path) == limit
+
+
+async def test_a_foreign_host_is_answered_with_421(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/v1/models", headers={"host": "evil.example"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (421, "host_not_ours")
+
+
+async def test_a_machine_need_not_know_our_name(api: Api) -> None:
+    async with api.client("wrong") as client:
+        answer = await client.get("/api/agent/v1/assignment", headers={"host": "server"})
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/api/v1/%2e%2e/users", "/api/v1/models/%2e%2e/users", "/api/v1/models/a%5cb"])
+async def test_a_path_with_two_meanings_is_refused(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "path_not_canonical")
+
+
+async def chunks(total_bytes: int) -> object:
+    for _ in range(total_bytes // 65536 + 1):
+        yield b" " * 65536
+
+
+async def test_a_body_that_is_announced_as_too_large_is_not_read(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/api/v1/models", content=b" " * (PERSON_BODY_BYTES + 1))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+
+
+async def test_a_body_that_turns_out_too_large_is_cut(client: httpx.AsyncClient) -> None:
+    json = {"content-type": "application/json"}
+    answer = await client.post("/api/v1/models", content=chunks(PERSON_BODY_BYTES), headers=json)  # type: ignore[arg-type]
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+
+
+async def test_every_answer_has_an_id_and_the_safe_headers(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/v1/models", headers={"x-request-id": "from-the-gateway"})
+    assert answer.headers["x-request-id"] == "from-the-gateway"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+async def test_a_request_id_that_could_forge_a_log_line_is_replaced(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/v1/models", headers={"x-request-id": "a b" * 100})
+    assert " " not in answer.headers["x-request-id"]
