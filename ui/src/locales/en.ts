@@ -36,6 +36,7 @@ export const en = {
     repeat: "New password, once more",
     differs: "The two entries differ.",
     submit: "Save and go on",
+    show: "Show what was typed",
   },
   nav: { models: "Models", workers: "Workers" },
   state: {

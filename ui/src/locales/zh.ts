@@ -33,6 +33,7 @@ export const zh: Sentences = {
     repeat: "再次输入新密码",
     differs: "两次输入不一致。",
     submit: "保存并继续",
+    show: "显示输入内容",
   },
   nav: { models: "模型", workers: "工作节点" },
   state: {

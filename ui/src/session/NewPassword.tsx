@@ -1,8 +1,9 @@
-import { Button, PasswordInput } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { usePlatform } from "../platform";
 import { Door } from "./Door";
+import { PasswordField } from "./PasswordField";
 import { useSubmit } from "./useSubmit";
 
 interface Props {
@@ -22,34 +23,32 @@ export function NewPassword({ username, current }: Props) {
     await api.post("/api/v1/auth/password", { current: old, new: fresh });
     await queries.resetQueries();
   });
-  const field = { required: true, withAsterisk: false, autoComplete: "new-password" };
   return (
     <Door title={t("password.title")}>
       <p className="sentence">{t("password.why")}</p>
       <form onSubmit={submit}>
         <input type="text" name="username" autoComplete="username" value={username} readOnly hidden />
         {current === "" && (
-          <PasswordInput
-            {...field}
+          <PasswordField
             label={t("password.current")}
             autoComplete="current-password"
             value={old}
-            onChange={(event) => setOld(event.currentTarget.value)}
+            onValue={setOld}
           />
         )}
-        <PasswordInput
-          {...field}
+        <PasswordField
           label={t("password.new")}
+          autoComplete="new-password"
           autoFocus
           value={fresh}
-          onChange={(event) => setFresh(event.currentTarget.value)}
+          onValue={setFresh}
           error={error}
         />
-        <PasswordInput
-          {...field}
+        <PasswordField
           label={t("password.repeat")}
+          autoComplete="new-password"
           value={again}
-          onChange={(event) => setAgain(event.currentTarget.value)}
+          onValue={setAgain}
           error={differs ? t("password.differs") : null}
         />
         <Button type="submit" loading={isSending} disabled={fresh === "" || again !== fresh}>

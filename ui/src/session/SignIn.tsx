@@ -1,9 +1,10 @@
-import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { LoggedIn } from "../api/types";
 import { usePlatform } from "../platform";
 import { Door } from "./Door";
+import { PasswordField } from "./PasswordField";
 import { useSubmit } from "./useSubmit";
 
 /** `onPassword` gets what was typed, so that a forced change need not ask for it again. */
@@ -30,15 +31,13 @@ export function SignIn({ onPassword }: { onPassword: (password: string) => void 
           value={username}
           onChange={(event) => setUsername(event.currentTarget.value)}
         />
-        <PasswordInput
+        <PasswordField
           label={t("session.password")}
           name="password"
           autoComplete="current-password"
           autoFocus
-          required
-          withAsterisk={false}
           value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
+          onValue={setPassword}
           error={error}
         />
         <Button type="submit" loading={isSending}>
