@@ -80,14 +80,20 @@ class Cluster:
         async with self.db.write() as session:
             await session.delete(await session.get_one(Model, model_id))
 
-    async def settle(self, rounds: int = 4) -> None:
-        """Every reconciler, a few times: what the hints would have brought about."""
-        for _ in range(rounds):
+    async def settle(self) -> None:
+        """Every reconciler, until none has anything to do: what the hints would have brought about."""
+        before = -1
+        while before != (before := await self._done()):
             await replicas.step(self.core)
             await placements.step(self.core)
             await liveness_step(self.core, self.heartbeats, self.silence)
             await self.publisher.step()
             await draining.step(self.core)
+
+    async def _done(self) -> int:
+        async with self.db.read() as session:
+            counted = [await cluster.counter(session, name) for name in ("changes", "cluster", "models")]
+        return sum(counted)
 
     async def instances(self) -> list[ModelInstance]:
         async with self.db.read() as session:

@@ -28,15 +28,17 @@ def _differences(connection: Connection) -> list[object]:
     return list(compare_metadata(MigrationContext.configure(connection), SQLModel.metadata))
 
 
-async def test_the_migrations_make_exactly_the_tables_of_the_program(db: Database) -> None:
-    async with db.write() as session:
+async def test_the_migrations_make_exactly_the_tables_of_the_program(database_url: str, ports: Ports) -> None:
+    database = await open_database(database_url, ports)
+    async with database.write() as session:
         assert await (await session.connection()).run_sync(_differences) == []
+    await database.close()
 
 
-async def test_a_second_start_changes_nothing(db: Database, database_url: str, ports: Ports) -> None:
+async def test_a_second_start_changes_nothing(db: Database, migrated_url: str, ports: Ports) -> None:
     async with db.write() as session:
         await events.insert_event(session, ports.clock, "user_created")
-    again = await open_database(database_url, ports)
+    again = await open_database(migrated_url, ports)
     async with again.read() as session:
         assert [each.kind for each in await session.exec(select(Event))] == ["user_created"]
     await again.close()
@@ -51,12 +53,15 @@ async def test_two_programs_that_start_at_once_migrate_once(database_url: str, p
 
 
 async def test_a_database_of_a_newer_program_is_refused_and_left_alone(
-    db: Database, database_url: str, ports: Ports
+    db: Database, migrated_url: str, ports: Ports
 ) -> None:
     async with db.write() as session:
         await session.exec(text("UPDATE alembic_version SET version_num = '9999'"))  # type: ignore[call-overload]
     with pytest.raises(Refusal) as caught:
-        await open_database(database_url, ports)
+        await open_database(migrated_url, ports)
+    async with db.write() as session:
+        restored = f"UPDATE alembic_version SET version_num = '{known_revisions()[-1]}'"
+        await session.exec(text(restored))  # type: ignore[call-overload]
     assert caught.value.code == "database_newer"
     assert caught.value.params == {"found": "9999", "known": known_revisions()[-1]}
 
@@ -133,10 +138,10 @@ async def test_a_reader_sees_one_moment(db: Database) -> None:
 
 
 async def test_changes_have_neither_gap_nor_reordering_under_many_writers(
-    db: Database, database_url: str, ports: Ports
+    db: Database, migrated_url: str, ports: Ports
 ) -> None:
     """Two programs, eight writers: whoever reads up to N at any moment has everything up to N."""
-    other = await open_database(database_url, ports)
+    other = await open_database(migrated_url, ports)
     done = asyncio.Event()
 
     async def write(database: Database, writer: int) -> None:

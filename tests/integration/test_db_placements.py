@@ -27,9 +27,9 @@ def fake_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "find", {"fake": FakeBackend()}.__getitem__)
 
 
-async def test_two_models_that_fit_once_are_never_both_placed(db: Database, database_url: str, ports: Ports) -> None:
+async def test_two_models_that_fit_once_are_never_both_placed(db: Database, migrated_url: str, ports: Ports) -> None:
     """B09: one card of 24 GiB, two models of 14 GiB in the same moment, two servers, fifty rounds."""
-    other = await open_database(database_url, ports)
+    other = await open_database(migrated_url, ports)
     one = await make_cluster(db, ports)
     cores = [one.core, Cluster(other, one.core, one.heartbeats, one.silence, one.publisher).core]
     cores[1] = type(one.core)(other, one.core.signals, ports, one.core.settings, one.core.epoch)
@@ -48,18 +48,18 @@ async def test_two_models_that_fit_once_are_never_both_placed(db: Database, data
     await other.close()
 
 
-async def test_two_server_processes_never_give_a_device_twice(db: Database, database_url: str, ports: Ports) -> None:
+async def test_two_server_processes_never_give_a_device_twice(db: Database, migrated_url: str, ports: Ports) -> None:
     one = await make_cluster(db, ports)
     await one.add_worker(devices=20)
     root = Path(__file__).parents[2]
     programs = [
         await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.fakes.placer", database_url, "15", str(one.core.epoch), cwd=root
+            sys.executable, "-m", "tests.fakes.placer", migrated_url, "15", str(one.core.epoch), cwd=root
         )
         for _ in range(2)
     ]
     assert [await each.wait() for each in programs] == [0, 0]
-    await one.settle(2)
+    await one.settle()
     rows = await one.instances()
     taken = Counter(index for each in rows for index in each.device_indices)
     assert taken == dict.fromkeys(range(20), 1)

@@ -58,13 +58,14 @@ def _is_worth_asking(inspection: Inspection | None, now: datetime) -> bool:
 
 async def forget_refusals(session: AsyncSession, *, source: str | None = None, worker_id: int | None = None) -> None:
     """A worker joined again, or somebody edited or started a model: what was refused may hold now."""
-    refused = select(Inspection).where(col(Inspection.facts).is_(None), col(Inspection.answered_at).is_not(None))
+    answered = select(Inspection).where(col(Inspection.answered_at).is_not(None))
     if source is not None:
-        refused = refused.where(Inspection.source == source)
+        answered = answered.where(Inspection.source == source)
     if worker_id is not None:
-        refused = refused.where(Inspection.worker_id == worker_id)
-    for each in list(await session.exec(refused)):
-        await session.delete(each)
+        answered = answered.where(Inspection.worker_id == worker_id)
+    for each in list(await session.exec(answered)):
+        if each.facts is None:  # asked here, because a JSON null is not NULL
+            await session.delete(each)
 
 
 async def answer(session: AsyncSession, worker_id: int, report: FactsReport, clock: Clock) -> bool:
