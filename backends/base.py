@@ -16,7 +16,7 @@ from gpustack_lite.domain import (
     Sentence,
 )
 
-OptionKind = Literal["int", "float", "bool", "str", "choice"]
+OptionKind = Literal["int", "float", "bool", "str", "choice", "json"]
 
 
 @dataclass(frozen=True, slots=True)

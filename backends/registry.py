@@ -115,7 +115,7 @@ def _foreign(point: EntryPoint, *, taken: bool) -> Backend:
         raise Refusal("backend_name_taken", name=point.name, where=where)
     loaded = _loaded(point.load, point.name, where)
     if not isinstance(loaded, Backend):
-        raise Refusal("backend_not_loadable", name=point.name, where=where, why="it is not a backend")
+        raise Refusal("backend_not_loadable", name=point.name, where=where, why=type(loaded).__name__)
     return loaded
 
 

@@ -140,10 +140,10 @@ class ModelFacts:
     feed_forward_length: int | None = None
     state_bytes_per_sequence: int = 0
     """What recurrent layers (Mamba, RWKV) keep per sequence, whatever its length."""
-    pooling: bool = False
-    """An embedding or reranking model rather than one that generates text."""
-    repackable_bytes: int = 0
-    """Weights in types of which llama.cpp may hold a second, re-ordered copy."""
+    pooling: str | None = None
+    """For an embedding or reranking model rather than one that generates text: none, mean, cls, last or rank."""
+    repack_extra_bytes: int = 0
+    """What llama.cpp on a CPU needs beyond the weights to hold them re-ordered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from gpustack_lite.domain import BackendVersion
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import uv
-from gpustack_lite.ports import Identity, Ports
+from gpustack_lite.ports import Ports
 from gpustack_lite.wire import Progress
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ async def ensure(
         await _make(version, folder, ports, on_progress)
     made = installed(version, data_dir, ports)
     if made is None:
-        raise _failure(version, "the environment has no Python that can be run")
+        raise _failure(version, "bin/python")
     return made
 
 
@@ -141,8 +141,11 @@ async def _make(version: BackendVersion, folder: Path, ports: Ports, on_progress
     log.info("engine_install_begins", extra={"engine": folder.name})
     on_progress(Progress(phase="engine"))
     environ = _environment(folder)
+    output = building.with_name(f"{building.name}.log")
     for argv in _steps(version, building, environ):
-        await _run(argv, environ, building, version, ports, on_progress)
+        if await _run(argv, environ, output, ports, on_progress) != 0:
+            raise _failure(version, _read(output))
+    output.unlink(missing_ok=True)
     ports.disk.replace(building / MARKER, json.dumps({"requirement": version.requirement}).encode())
     building.rename(folder)
     log.info("engine_installed", extra={"engine": folder.name})
@@ -172,39 +175,21 @@ def _steps(version: BackendVersion, building: Path, environ: Mapping[str, str]) 
 
 
 async def _run(
-    argv: list[str],
-    environ: Mapping[str, str],
-    building: Path,
-    version: BackendVersion,
-    ports: Ports,
-    on_progress: OnProgress,
-) -> None:
-    output = building.with_name(f"{building.name}.log")
+    argv: list[str], environ: Mapping[str, str], output: Path, ports: Ports, on_progress: OnProgress
+) -> int | None:
+    """The exit code. uv stands at / so that it takes no directory above the data dir for a project of its own."""
     output.unlink(missing_ok=True)
-    child = ports.processes.spawn(argv, env=environ, cwd=building.parent, output=output)
-    try:
-        exit_code = await _followed(child, output, ports, on_progress)
-    finally:
-        _end(child, ports)
-    if exit_code != 0:
-        raise _failure(version, _read(output))
-    output.unlink(missing_ok=True)
-
-
-async def _followed(child: Identity, output: Path, ports: Ports, on_progress: OnProgress) -> int | None:
+    child = ports.processes.spawn(argv, env=environ, cwd=Path("/"), output=output)
     waiting = asyncio.ensure_future(ports.processes.wait(child))
     try:
         while not waiting.done():
             await asyncio.wait({waiting}, timeout=_PROGRESS_SECONDS)
             on_progress(progress_of(_read(output)))
-    finally:
-        waiting.cancel()
-    return waiting.result()
-
-
-def _end(child: Identity, ports: Ports) -> None:
-    if ports.processes.is_alive(child):
+    except asyncio.CancelledError:
         ports.processes.send(child, signal.SIGKILL)
+        await waiting
+        raise
+    return waiting.result()
 
 
 def _failure(version: BackendVersion, output: str) -> Refusal:
@@ -214,7 +199,7 @@ def _failure(version: BackendVersion, output: str) -> Refusal:
         "engine_install_offline" if is_offline else "engine_install_failed",
         status=502,
         requirement=version.requirement,
-        why=lines[-1] if lines else "uv said nothing",
+        why=lines[-1] if lines else "uv",
     )
 
 

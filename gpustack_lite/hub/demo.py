@@ -48,16 +48,16 @@ def _download(building: Path, ports: Ports) -> None:
     try:
         done = ports.processes.run(argv, env=uv.environment(os.environ, pip), timeout=_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise _unavailable(f"it was not here after {_TIMEOUT_SECONDS} s") from error
+        raise _unavailable(f"timeout {_TIMEOUT_SECONDS} s") from error
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["uv said nothing"]
+        lines = done.stderr.strip().splitlines() or ["uv"]
         raise _unavailable(lines[-1].strip())
 
 
 def _only_gguf(building: Path) -> Path:
     found = [path for path in building.rglob("*.gguf") if _is_complete(path)]
     if not found:
-        raise _unavailable("it holds no complete file")
+        raise _unavailable(f"no {FILE_NAME}")
     return found[0]
 
 

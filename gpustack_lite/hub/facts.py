@@ -133,13 +133,13 @@ def _read_config(folder: Path, names: Sequence[str], confined: _Roots) -> ModelF
 
 def _config(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _CONFIG_LIMIT_BYTES:
-        raise Refusal("hf_config_invalid", param="source", path=str(path), why="it is longer than 16 MiB")
+        raise Refusal("hf_config_invalid", param="source", path=str(path), why="> 16 MiB")
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise Refusal("hf_config_invalid", param="source", path=str(path), why=str(error)) from error
     if not isinstance(content, dict):
-        raise Refusal("hf_config_invalid", param="source", path=str(path), why="it is not an object")
+        raise Refusal("hf_config_invalid", param="source", path=str(path), why=type(content).__name__)
     return content
 
 

@@ -138,7 +138,7 @@ class _Reader:
         name = self._text(_LONGEST_KEY_BYTES)
         dimension_count = self._number("<I")
         if dimension_count > _MOST_DIMENSIONS:
-            raise self._invalid(f"tensor {name[:80]} has {dimension_count} dimensions")
+            raise self._invalid(f"tensor {name[:80]}, dimensions {dimension_count}")
         shape = tuple(self._number("<Q") for _ in range(dimension_count))
         type_id, offset = self._number("<I"), self._number("<Q")
         return Tensor(name, shape, type_id, offset, self._byte_count(name, shape, type_id))
@@ -148,29 +148,29 @@ class _Reader:
         if known is None:
             return None
         if shape and shape[0] % known.block_elements:
-            raise self._invalid(f"the rows of tensor {name[:80]} are no whole blocks of {known.name}")
+            raise self._invalid(f"tensor {name[:80]}, shape {list(shape)}, type {known.name}")
         return prod(shape) // known.block_elements * known.block_bytes
 
     def _alignment(self, said: Scalar | Array) -> int:
         if isinstance(said, int) and 0 < said <= HEADER_LIMIT_BYTES:
             return said
-        raise self._invalid("its alignment is no positive number")
+        raise self._invalid(f"general.alignment {said}")
 
     def _layout(self, kind: int) -> str:
         if kind not in _SCALARS:
-            raise self._invalid(f"it holds a value of the unknown type {kind}")
+            raise self._invalid(f"value type {kind}")
         return _SCALARS[kind]
 
     def _must_hold(self, count: int, least_bytes: int) -> None:
         self._elements_left -= count
         if self._elements_left < 0:
-            raise self._invalid(f"its header counts {count} entries")
+            raise self._invalid(f"entry count {count}")
         self._must_have(count * least_bytes)
 
     def _text(self, longest_bytes: int) -> str:
         length = self._number("<Q")
         if length > longest_bytes:
-            raise self._invalid(f"its header holds a text of {length} bytes")
+            raise self._invalid(f"text length {length}")
         return self._bytes(length).decode("utf-8", errors="replace")
 
     def _number(self, layout: str) -> int:
@@ -193,12 +193,12 @@ class _Reader:
     def _must_have(self, count: int) -> None:
         end = self._position + count
         if end > HEADER_LIMIT_BYTES:
-            raise self._invalid("its header is longer than 64 MiB")
+            raise self._invalid(f"header length > {HEADER_LIMIT_BYTES}")
         if end > self._file_bytes:
             raise self._truncated(end)
 
     def _truncated(self, need_bytes: int) -> Refusal:
         return Refusal("gguf_truncated", path=self._path, have_bytes=self._file_bytes, need_bytes=need_bytes)
 
-    def _invalid(self, why: str) -> Refusal:
-        return Refusal("gguf_invalid", path=self._path, why=why)
+    def _invalid(self, where: str) -> Refusal:
+        return Refusal("gguf_invalid", path=self._path, where=where)

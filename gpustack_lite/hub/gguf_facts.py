@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub.gguf import Array, Header, Scalar
+from gpustack_lite.hub.gguf import Array, Header, Scalar, Tensor
 from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
 
 MOST_LAYERS = 4096
@@ -19,6 +19,9 @@ _WINDOW_PATTERNS: Mapping[str, int] = {
     "olmo3": 4,
 }
 """Of every N layers the last attends to everything, the others to the window (llama-model.cpp, set_swa_pattern)."""
+
+_POOLING: Mapping[int, str] = {0: "none", 1: "mean", 2: "cls", 3: "last", 4: "rank"}
+"""llama.h, llama_pooling_type."""
 
 
 def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFacts:
@@ -44,7 +47,7 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         quantization=_quantization(headers, keys),
         layer_count=layer_count,
         embedding_length=embedding_length,
-        feed_forward_length=max(keys.per_layer("feed_forward_length", layer_count), default=None),
+        feed_forward_length=_feed_forward_length(keys, layer_count),
         head_count=head_count,
         kv_head_counts=_kv_head_counts(keys, head_counts, layer_count),
         key_length=keys.number("attention.key_length") or head_length,
@@ -55,9 +58,9 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         sliding_window_layer_count=_window_layer_count(keys, layer_count) if window else None,
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
-        repackable_bytes=_repackable_bytes(headers),
+        repack_extra_bytes=_repack_extra_bytes(headers),
         has_chat_template="tokenizer.chat_template" in headers[0].metadata,
-        pooling=keys.number("pooling_type") is not None,
+        pooling=_POOLING.get(keys.number("pooling_type") or 0) if keys.raw("pooling_type") is not None else None,
     )
 
 
@@ -94,7 +97,7 @@ class _Keys:
     def _sane(self, key: str, value: object, most: int) -> int:
         if isinstance(value, int) and 0 <= value <= most:
             return value
-        raise Refusal("gguf_invalid", path=self._path, why=f"its {key} is {value}")
+        raise Refusal("gguf_invalid", path=self._path, where=f"{self.architecture}.{key} {value}")
 
 
 def _is_whole(value: object) -> bool:
@@ -145,13 +148,28 @@ def _quantization(headers: Sequence[Header], keys: _Keys) -> str | None:
     return max(known, key=lambda name: known[name], default=None)
 
 
-def _repackable_bytes(headers: Sequence[Header]) -> int:
-    """Only matrices that products use; the token embedding is looked up by row."""
-    return sum(
+def _repack_extra_bytes(headers: Sequence[Header]) -> int:
+    """An eighth for padding (measured: a tenth) and, where the output shares the token embedding, a copy of that."""
+    tensors = [tensor for header in headers for tensor in header.tensors]
+    repacked = sum(tensor.byte_count or 0 for tensor in tensors if _is_repackable(tensor))
+    tied = not any(tensor.name == "output.weight" for tensor in tensors)
+    embedding = sum(
         tensor.byte_count or 0
-        for header in headers
-        for tensor in header.tensors
-        if tensor.type_id in TENSOR_TYPES
-        and TENSOR_TYPES[tensor.type_id].repackable
-        and tensor.name != "token_embd.weight"
+        for tensor in tensors
+        if tied and tensor.name == "token_embd.weight" and _is_repackable(tensor)
     )
+    return repacked // 8 + embedding
+
+
+def _is_repackable(tensor: Tensor) -> bool:
+    known = TENSOR_TYPES.get(tensor.type_id)
+    return known is not None and known.repackable
+
+
+def _feed_forward_length(keys: _Keys, layer_count: int | None) -> int | None:
+    """The width that one token goes through: of a mixture, all experts that are used."""
+    dense = max(keys.per_layer("feed_forward_length", layer_count), default=0)
+    used = keys.number("expert_used_count", most=4096) or 0
+    sparse = (keys.number("expert_feed_forward_length") or dense) * used
+    shared = keys.number("expert_shared_feed_forward_length") or 0
+    return max(dense, sparse + shared) or None
