@@ -1,5 +1,6 @@
 """The Assignment that counts: never an older one, and the last one outlives this process."""
 
+import logging
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -7,6 +8,7 @@ from pydantic import ValidationError
 from gpustack_lite.ports import Disk
 from gpustack_lite.wire import Assignment
 
+log = logging.getLogger(__name__)
 NOTHING_YET = Assignment(epoch=0, revision=0)
 
 
@@ -25,10 +27,13 @@ class Desired:
         self._any_order = False
 
     def accept(self, candidate: Assignment) -> bool:
-        """False where `candidate` is old news. What was accepted is on disk when this returns."""
+        """False where `candidate` is old news. What was accepted is on disk when this returns, unless that is full."""
         if not self._any_order and not is_newer(candidate, self.current):
             return False
-        self._disk.replace(self._path, candidate.model_dump_json().encode())
+        try:
+            self._disk.replace(self._path, candidate.model_dump_json().encode())
+        except OSError as error:
+            log.error("assignment_not_saved", extra={"why": error.strerror})
         self.current = candidate
         self._any_order = False
         return True

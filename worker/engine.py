@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from gpustack_lite.domain import HttpProbe
 from gpustack_lite.ports import Identity, Ports
 from gpustack_lite.wire import Progress
 from worker import readings
-from worker.probe import LAST_INTERVAL_SECONDS, EngineClient, Readings, StartDeadline, interval_seconds
+from worker.probe import LAST_INTERVAL_SECONDS, Readings, StartDeadline, interval_seconds
 from worker.runtimes.process import Tree, grown, living
 
 HEALTH_SECONDS = 3.0
@@ -27,6 +28,12 @@ class Engine:
     key: str
     log_file: Path
     size_bytes: int | None = None
+
+
+class AsksEngines(Protocol):
+    """worker.probe.EngineClient, or a test's."""
+
+    async def status(self, port: int, path: str, engine_key: str) -> int | None: ...
 
 
 class Ended(Exception):
@@ -54,10 +61,11 @@ class Hung(Exception):
 class Watch:
     """Looks at one engine. The process is waited for in the background, so its end is seen at once."""
 
-    def __init__(self, engine: Engine, ports: Ports, client: EngineClient) -> None:
+    def __init__(self, engine: Engine, ports: Ports, client: AsksEngines) -> None:
         self.engine = engine
         self._ports = ports
         self._client = client
+        self._answered = False
         self._end = asyncio.ensure_future(ports.processes.wait(engine.root))
 
     def close(self) -> None:
@@ -119,7 +127,12 @@ class Watch:
         return status
 
     async def _pause(self, seconds: float) -> None:
-        await asyncio.wait({self._end}, timeout=seconds)
+        """Cut short by the end of the engine."""
+        nap = asyncio.ensure_future(self._ports.clock.sleep(seconds))
+        try:
+            await asyncio.wait({self._end, nap}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            nap.cancel()
         self._raise_if_ended()
 
     def _raise_if_ended(self) -> None:

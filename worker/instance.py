@@ -275,8 +275,12 @@ class Instance:
         self._on_change()
 
     def _save(self, **update: Any) -> None:
+        """A full disk must not end a healthy engine: what could not be written is found again by its marker."""
         self.record = self.record.model_copy(update=update)
-        self._workshop.records.save(self.record)
+        try:
+            self._workshop.records.save(self.record)
+        except OSError as error:
+            log.error("record_not_saved", extra={"instance_id": self.id, "why": error.strerror})
 
     def _now(self) -> float:
         return self._workshop.ports.clock.monotonic()

@@ -84,6 +84,7 @@ class Instances:
             instance.is_ending = False  # the next look at the Assignment tries again
             raise
         del self._all[instance.id]
+        self._workshop.logs.forget_ended(self.ids())
         self._on_change()
         if instance.id in self._wanted and not self._is_closing:
             self._begin(self._wanted[instance.id])

@@ -4,6 +4,7 @@ The engine writes to the file itself (O_APPEND), without a pipe: nothing of it s
 """
 
 import asyncio
+import logging
 import os
 import shutil
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Clock
 
+log = logging.getLogger(__name__)
 BLOCK_BYTES = 64 * 1024
 LONGEST_TAIL_BYTES = 16 * 1024**2
 FOLLOW_SECONDS = 0.2
@@ -49,7 +51,7 @@ class Logs:
         with self._lock:
             for number in range(self._files_kept, 1, -1):
                 _move(_part(path, number - 1), _part(path, number))
-            _copy_private(path, _part(path, 1))
+            _copy_if_there_is_room(path, _part(path, 1))
             os.truncate(path, 0)
             self._rotations[path] += 1
         return True
@@ -187,6 +189,15 @@ def _read_from(path: Path, position: int) -> bytes:
 def _copy_private(source: Path, target: Path) -> None:
     with source.open("rb") as read, open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as write:
         shutil.copyfileobj(read, write, 1024**2)
+
+
+def _copy_if_there_is_room(source: Path, target: Path) -> None:
+    """On a full disk the old part is given up: a log that cannot be bounded would be worse."""
+    try:
+        _copy_private(source, target)
+    except OSError:
+        target.unlink(missing_ok=True)
+        log.warning("log_part_dropped", extra={"file": str(source)})
 
 
 def _move(source: Path, target: Path) -> None:

@@ -59,6 +59,7 @@ def run(
     Raises:
         Refusal: a setting is wrong, or the server does not take this worker.
     """
+    os.umask(0o077)  # whatever is made below the data dir is for us only
     address = server_address(server_socket, server_url)
     asyncio.run(_serve(checked(settings, ports, address, join_token, data_dir)))
 

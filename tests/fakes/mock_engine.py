@@ -1,6 +1,7 @@
 """An engine that misbehaves on demand: forks children that hold a lock file, exits, floods its log, ignores TERM."""
 
 import argparse
+import errno
 import fcntl
 import http.server
 import os
@@ -20,6 +21,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--children-ignore-term", action="store_true")
     parser.add_argument("--flood-lines", type=int, default=0)
     parser.add_argument("--sick-file")
+    parser.add_argument("--busy-starts", type=int, default=0)
+    parser.add_argument("--count-file")
     return parser.parse_args()
 
 
@@ -57,6 +60,8 @@ def main() -> None:
     print(options.say, flush=True)
     if options.exit_after_start is not None:
         raise SystemExit(options.exit_after_start)
+    if options.count_file and count(options.count_file) <= options.busy_starts:
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
     Health.sick_file = options.sick_file
     server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Health)
     for number in range(options.children):  # they inherit the listening socket, too
@@ -65,6 +70,14 @@ def main() -> None:
     if options.flood_lines:
         threading.Thread(target=flood, args=(options.flood_lines,), daemon=True).start()
     server.serve_forever()
+
+
+def count(path: str) -> int:
+    """How often an engine was started with this file."""
+    with open(path, "a+") as file:
+        file.write("x")
+        file.flush()
+        return os.path.getsize(path)
 
 
 def flood(lines: int) -> None:
