@@ -141,11 +141,10 @@ async def _make(version: BackendVersion, folder: Path, ports: Ports, on_progress
     log.info("engine_install_begins", extra={"engine": folder.name})
     on_progress(Progress(phase="engine"))
     environ = _environment(folder)
-    output = building.with_name(f"{building.name}.log")
+    output = _log_of(building)
     for argv in _steps(version, building, environ):
         if await _run(argv, environ, output, ports, on_progress) != 0:
             raise _failure(version, _read(output))
-    output.unlink(missing_ok=True)
     ports.disk.replace(building / MARKER, json.dumps({"requirement": version.requirement}).encode())
     building.rename(folder)
     log.info("engine_installed", extra={"engine": folder.name})
@@ -155,8 +154,10 @@ def _clear(folder: Path, ports: Ports) -> None:
     """Whatever a crashed installation left, its living uv included."""
     for identity in ports.processes.marked(BUILD_MARK, str(folder)):
         ports.processes.send(identity, signal.SIGKILL)
-    for leftover in (folder, folder.with_name(f".{folder.name}.building")):
+    building = folder.with_name(f".{folder.name}.building")
+    for leftover in (folder, building):
         shutil.rmtree(leftover, ignore_errors=True)
+    _log_of(building).unlink(missing_ok=True)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -178,7 +179,6 @@ async def _run(
     argv: list[str], environ: Mapping[str, str], output: Path, ports: Ports, on_progress: OnProgress
 ) -> int | None:
     """The exit code. uv stands at / so that it takes no directory above the data dir for a project of its own."""
-    output.unlink(missing_ok=True)
     child = ports.processes.spawn(argv, env=environ, cwd=Path("/"), output=output)
     waiting = asyncio.ensure_future(ports.processes.wait(child))
     try:
@@ -190,6 +190,10 @@ async def _run(
         await waiting
         raise
     return waiting.result()
+
+
+def _log_of(building: Path) -> Path:
+    return building.with_name(f"{building.name}.log")
 
 
 def _failure(version: BackendVersion, output: str) -> Refusal:

