@@ -58,17 +58,17 @@ class Client:
     def delete(self, *path: str | int, **params: object) -> Document:
         return self._call("DELETE", path, params=params)
 
+    def listed(self, *path: str | int, limit: int | None = None, **params: object) -> Document:
+        """A list's own document with the items of all its pages, or with its first `limit` items."""
+        page = whole = self.get(*path, limit=min(PAGE, limit or PAGE), **params)
+        while page.get("next_cursor") and (limit is None or len(whole["items"]) < limit):
+            page = self.get(*path, limit=PAGE, cursor=page["next_cursor"], **params)
+            whole["items"] += page["items"]
+        return whole | {"items": whole["items"][:limit], "next_cursor": page.get("next_cursor")}
+
     def items(self, *path: str | int, limit: int | None = None, **params: object) -> list[Document]:
-        """A whole list, page by page, or its first `limit` items."""
-        found: list[Document] = []
-        cursor = None
-        while limit is None or len(found) < limit:
-            page = self.get(*path, limit=min(PAGE, (limit or PAGE) - len(found) or PAGE), cursor=cursor, **params)
-            found += page["items"]
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                break
-        return found[:limit]
+        found: list[Document] = self.listed(*path, limit=limit, **params)["items"]
+        return found
 
     def text(self, *path: str | int, **params: object) -> Iterator[str]:
         """A body of plain text in the pieces in which it arrives, for as long as it takes."""

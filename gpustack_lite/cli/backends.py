@@ -20,7 +20,7 @@ COLUMNS = (Column("name"), Column("builtin"), Column("device_kinds"), Column("pa
 @app.command("list", help=say("help_backends_list"))
 def list_backends(output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_list(client.items("backends"), COLUMNS, output)
+        show_list(client.listed("backends"), COLUMNS, output)
 
 
 @app.command("create", help=say("help_backends_create"), epilog=say("help_backends_create_examples"))

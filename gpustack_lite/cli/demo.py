@@ -36,6 +36,7 @@ def demo(
     with Background(folder, port, ports) as platform:
         serve(folder, platform, ports)
         if not once:
+            tell("demo_runs")
             platform.wait()
 
 
@@ -97,4 +98,3 @@ def show_ways_in(url: str, key: str, password_file: Path) -> None:
     write(f"curl {url}/v1/chat/completions -H 'Authorization: Bearer {key}' \\")
     write(f"  -H 'Content-Type: application/json' -d '{body}'")
     write("")
-    tell("demo_runs")

@@ -33,4 +33,4 @@ def list_devices(
     worker: Annotated[str | None, typer.Option(help=say("help_only_worker"))] = None, output: Output = Format.TABLE
 ) -> None:
     with connect() as client:
-        show_list(client.items("devices", worker=worker), COLUMNS, output)
+        show_list(client.listed("devices", worker=worker), COLUMNS, output)

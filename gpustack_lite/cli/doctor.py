@@ -46,7 +46,7 @@ def doctor(
     else:
         print_checks(documents)
         write("")
-        show_list(devices, DEVICE_COLUMNS, output)
+        show_list({"items": devices}, DEVICE_COLUMNS, output)
     if any(each.status == "fail" for each in found):
         raise typer.Exit(1)
 

@@ -33,4 +33,4 @@ def list_events(
     output: Output = Format.TABLE,
 ) -> None:
     with connect() as client:
-        show_list(client.items("events", limit=limit, model=model, instance=instance), COLUMNS, output)
+        show_list(client.listed("events", limit=limit, model=model, instance=instance), COLUMNS, output)

@@ -36,7 +36,7 @@ def list_instances(
     output: Output = Format.TABLE,
 ) -> None:
     with connect() as client:
-        show_list(client.items("instances", model=model, worker=worker), COLUMNS, output)
+        show_list(client.listed("instances", model=model, worker=worker), COLUMNS, output)
 
 
 @app.command("show", help=say("help_instances_show"))

@@ -44,7 +44,7 @@ def create(
 @app.command("list", help=say("help_keys_list"))
 def list_keys(output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_list(client.items("keys"), COLUMNS, output)
+        show_list(client.listed("keys"), COLUMNS, output)
 
 
 @app.command("delete", help=say("help_keys_delete"))

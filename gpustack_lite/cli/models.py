@@ -59,7 +59,7 @@ def deploy(
 @app.command("list", help=say("help_models_list"))
 def list_models(output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_list(client.items("models"), COLUMNS, output)
+        show_list(client.listed("models"), COLUMNS, output)
 
 
 @app.command("show", help=say("help_models_show"))
@@ -70,7 +70,7 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
         show_document(client.get("models", name), output)
         if output is Format.TABLE:
             typer.echo()
-            show_list(client.items("models", name, "instances"), INSTANCE_COLUMNS, output)
+            show_list(client.listed("models", name, "instances"), INSTANCE_COLUMNS, output)
 
 
 @app.command("start", help=say("help_models_start"))

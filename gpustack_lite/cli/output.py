@@ -50,11 +50,13 @@ def shown_size(byte_count: float | None) -> str | None:
     return None if byte_count is None else size(byte_count)
 
 
-def show_list(items: Sequence[Document], columns: Sequence[Column], output: Format) -> None:
+def show_list(listed: Document, columns: Sequence[Column], output: Format) -> None:
+    """`listed` is a list's document: its `items` are the rows of the table."""
     if output is not Format.TABLE:
-        show_document({"items": list(items), "next_cursor": None, "total": len(items)}, output)
+        show_document(listed, output)
         return
-    rows = [[column.title for column in columns], *([column.shown(item) for column in columns] for item in items)]
+    titles = [column.title for column in columns]
+    rows = [titles, *([column.shown(item) for column in columns] for item in listed["items"])]
     for line in aligned(rows):
         write(line)
 
@@ -73,7 +75,7 @@ def show_document(document: Document, output: Format) -> None:
 
 def plain(value: object) -> str:
     """One line of text for a terminal, without control characters; "-" for what is unknown."""
-    if value is None or value == "":
+    if value in (None, "", [], {}):
         return "-"
     if isinstance(value, bool):
         return say("yes") if value else say("no")

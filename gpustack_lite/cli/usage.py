@@ -20,6 +20,6 @@ def usage(
     output: Output = Format.TABLE,
 ) -> None:
     with connect() as client:
-        rows = client.get("usage", by=by, **{"from": start, "to": end})["items"]
+        rows = client.get("usage", by=by, **{"from": start, "to": end})
     names = [each for each in ("model", "key", "user") if each in by.split(",")]
     show_list(rows, [Column(each) for each in (*names, *COUNTS)], output)

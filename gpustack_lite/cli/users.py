@@ -15,7 +15,7 @@ COLUMNS = (Column("username"), Column("role"), Column("active"), Column("must_ch
 @app.command("list", help=say("help_users_list"))
 def list_users(output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_list(client.items("users"), COLUMNS, output)
+        show_list(client.listed("users"), COLUMNS, output)
 
 
 @app.command("reset-password", help=say("help_users_reset"))

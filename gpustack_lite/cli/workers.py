@@ -26,7 +26,7 @@ COLUMNS = (
 @app.command("list", help=say("help_workers_list"))
 def list_workers(output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_list(client.items("workers"), COLUMNS, output)
+        show_list(client.listed("workers"), COLUMNS, output)
 
 
 @app.command("show", help=say("help_workers_show"))
