@@ -21,7 +21,9 @@ export function ModelsPage() {
         <>
           <div className="page-head">
             <h1>{t("models.title")}</h1>
-            <span className="soft">{t("models.count", { count: list.items.length })}</span>
+            {list.items.length > 0 && (
+              <span className="soft">{t("models.count", { count: list.items.length })}</span>
+            )}
           </div>
           {list.items.length === 0 ? (
             <NoModels />

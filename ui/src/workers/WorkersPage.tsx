@@ -91,7 +91,7 @@ function useFacts(worker: Worker): string[] {
   const labels = Object.entries(worker.labels).map(([key, value]) => `${key}=${value}`);
   const silent = worker.state === "silent" && worker.seen_at !== null;
   return [
-    worker.hostname,
+    worker.hostname === worker.name ? "" : worker.hostname,
     worker.cpu_count !== null ? t("workers.cpus", { count: worker.cpu_count }) : "",
     worker.version,
     ...labels,
