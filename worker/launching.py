@@ -6,6 +6,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Placed
+from backends.echo import stand_in
 from gpustack_lite.domain import BackendVersion, LaunchSpec
 from gpustack_lite.wire import AssignedInstance
 from worker import engines
@@ -60,10 +61,9 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
 
 def _in_place_of(workshop: Workshop, placed: Placed) -> LaunchSpec:
     """The echo engine on the same port, under the same name and with the same key."""
-    echo = registry.find("echo")
-    default = echo.versions()[0]
+    default = registry.find("echo").versions()[0]
     version = engines.installed(default, workshop.data_dir, workshop.ports) or default
-    return echo.launch(replace(placed, options={}, env={}, devices=(), version=version))
+    return stand_in(replace(placed, env={}), version)
 
 
 def shown(spec: LaunchSpec, assigned: AssignedInstance, version: BackendVersion) -> dict[str, Any]:
