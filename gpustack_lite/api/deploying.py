@@ -90,7 +90,9 @@ def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
         raise Refusal("field_unknown", param=unknown[0], name=unknown[0])
     after = merged(before, patch)
     if isinstance(after.get("env"), dict):
-        after["env"] = {key: before["env"].get(key) if value == MASK else value for key, value in after["env"].items()}
+        after["env"] = {
+            key: before["env"].get(key, value) if value == MASK else value for key, value in after["env"].items()
+        }
     try:
         return ModelCreate.model_validate(after)
     except ValidationError as error:

@@ -1,11 +1,13 @@
 """What people send. Nothing is converted: a number in quotes is a text, and an unknown field is a mistake."""
 
+from datetime import UTC
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+Moment = Annotated[AwareDatetime, AfterValidator(lambda given: given.astimezone(UTC))]
 
 
 class Body(BaseModel):
@@ -26,7 +28,7 @@ class KeyCreate(Body):
     name: Name
     scopes: Annotated[list[Scope], Field(min_length=1)] = ["inference"]
     models: Annotated[list[Name], Field(min_length=1, max_length=1000)] = ["*"]
-    expires_at: AwareDatetime | None = None
+    expires_at: Moment | None = None
 
 
 class KeyPatch(Body):
@@ -35,7 +37,7 @@ class KeyPatch(Body):
     name: Name | None = None
     scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
     models: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
-    expires_at: AwareDatetime | None = None
+    expires_at: Moment | None = None
 
 
 class PlacementSpec(Body):
