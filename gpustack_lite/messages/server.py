@@ -56,4 +56,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The worker {worker} has been silent for {silent_seconds} s; the instance is replaced elsewhere.",
         "节点 {worker} 已失联 {silent_seconds} 秒;该实例将在别处重新启动。",
     ),
+    "engine_gone": (
+        "The engine ended together with its worker's agent and is started again.",
+        "引擎随节点代理一同结束,正在重新启动。",
+    ),
 }

@@ -29,7 +29,7 @@ def of_the_leader(core: Core, heartbeats: Heartbeats, silence: Silence) -> tuple
         Reconciler("replicas", lambda: replicas.step(core), ("models", "instances"), 5.0),
         Reconciler("placements", lambda: placements.step(core), ("models", "instances", "workers", "inspections"), 2.0),
         Reconciler("liveness", lambda: liveness.step(core, heartbeats, silence), ("heartbeats",), look_at_workers),
-        Reconciler("draining", lambda: draining.step(core), ("drain", "gateways"), 5.0),
+        Reconciler("draining", lambda: draining.step(core), ("drain", "gateways", "instances"), 5.0),
         Reconciler("tidying", lambda: tidying.step(core), (), tidying.EVERY_SECONDS),
     )
 

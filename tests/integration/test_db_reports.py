@@ -135,10 +135,26 @@ async def test_absence_means_nothing_while_the_worker_does_not_know_its_assignme
     assert (await one.moves_of(instance_id))[-2:] == ["stopping", "instance_gone"]
 
 
-async def test_an_instance_that_is_to_run_is_not_buried_for_being_absent(one: Cluster, worker: FakeWorker) -> None:
+async def test_an_instance_that_is_to_run_but_has_no_process_leaves_the_routes(
+    one: Cluster, worker: FakeWorker
+) -> None:
     _, instance_id = await serving(one, worker)
-    await worker.report()
+    old = await worker.assignment()
+    await worker.report(revision=old.revision - 1)
     assert await one.states() == {instance_id: "ready"}
+    await worker.report()
+    await one.settle()
+    assert await one.states() == {instance_id: "starting"}
+    assert (latest(one).models or ())[0].endpoints == ()
+    await worker.run_all()
+    assert await one.states() == {instance_id: "ready"}
+
+
+async def test_one_that_was_not_started_yet_is_not_missed(one: Cluster, worker: FakeWorker) -> None:
+    await one.add_model()
+    await one.settle()
+    await worker.report()
+    assert await one.states() == {1: "scheduled"}
 
 
 async def test_an_ending_instance_does_not_come_back_by_a_report(one: Cluster, worker: FakeWorker) -> None:

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.lifecycle import ENDING, MOVES, PLACED, State, is_allowed, move
+from gpustack_lite.lifecycle import ENDING, MOVES, PLACED, State, is_allowed, move, path
 
 REFUSED = [(a, b) for a, b in product(State, State) if b not in MOVES[a]]
 
@@ -37,3 +37,22 @@ def test_every_state_can_be_reached_from_pending() -> None:
         edge = {target for state in edge for target in MOVES[state]} - reached
         reached |= edge
     assert reached == set(State)
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "expected"),
+    [
+        pytest.param(State.READY, State.READY, (), id="nothing to do"),
+        pytest.param(State.SCHEDULED, State.READY, (State.READY,), id="a direct move"),
+        pytest.param(State.PREPARING, State.UNHEALTHY, (State.READY, State.UNHEALTHY), id="through what was not told"),
+        pytest.param(State.LOST, State.READY, None, id="no way back"),
+        pytest.param(State.STOPPING, State.FAILED, None, id="nor from stopping"),
+    ],
+)
+def test_a_path_goes_along_allowed_moves(current: State, target: State, expected: tuple[State, ...] | None) -> None:
+    assert path(current, target) == expected
+
+
+def test_no_path_ends_on_its_way() -> None:
+    ways = [path(a, b) for a, b in product(State, State)]
+    assert not [way for way in ways if way and ENDING & set(way[:-1])]

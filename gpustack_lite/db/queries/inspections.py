@@ -14,7 +14,7 @@ from gpustack_lite.wire import FactsReport
 FRESH_SECONDS = 60.0
 """An answer with facts is not asked for again within this time."""
 REFUSAL_SECONDS = 30.0
-"""A refusal is asked for again after this time while an instance waits for it."""
+"""What was refused or not answered is asked again after this time while an instance waits for it."""
 
 
 async def of_sources(session: AsyncSession, sources: Iterable[str]) -> list[Inspection]:
@@ -26,9 +26,9 @@ def is_due(inspection: Inspection | None, now: datetime) -> bool:
     """Whether a waiting instance is a reason to ask (again)."""
     if inspection is None:
         return True
-    if inspection.answered_at is None or inspection.facts is not None:
+    if inspection.facts is not None:
         return False
-    return now - inspection.answered_at > timedelta(seconds=REFUSAL_SECONDS)
+    return now - (inspection.answered_at or inspection.asked_at) > timedelta(seconds=REFUSAL_SECONDS)
 
 
 async def ask(session: AsyncSession, source: str, worker_ids: Sequence[int], clock: Clock) -> bool:
@@ -51,8 +51,8 @@ async def ask(session: AsyncSession, source: str, worker_ids: Sequence[int], clo
 def _is_worth_asking(inspection: Inspection | None, now: datetime) -> bool:
     if inspection is None:
         return True
-    if inspection.answered_at is None:
-        return False
+    if inspection.answered_at is None:  # a worker that restarted may have forgotten the question
+        return now - inspection.asked_at > timedelta(seconds=REFUSAL_SECONDS)
     return inspection.facts is None or now - inspection.answered_at > timedelta(seconds=FRESH_SECONDS)
 
 

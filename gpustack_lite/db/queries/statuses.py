@@ -17,6 +17,7 @@ from gpustack_lite.wire import InstanceStatus, StatusReport
 log = logging.getLogger(__name__)
 _COPIED = ("pid", "port", "attempt", "gave_up", "context_length", "simulated", "launch")
 _REPORTABLE = frozenset({State.PREPARING, State.STARTING, State.READY, State.UNHEALTHY, State.FAILED})
+_SERVING = frozenset({State.READY, State.UNHEALTHY})
 _SAME_TRY = timedelta(seconds=2)
 
 
@@ -120,10 +121,21 @@ async def _bury(
     if report.revision < worker.assignment_revision:
         return set()
     reported = {status.id for status in report.instances}
-    dead = [each for each in placed if each.holds_claim and each.id not in reported and not is_assigned(each)]
+    absent = [each for each in placed if each.holds_claim and each.id not in reported]
+    dead = [each for each in absent if not is_assigned(each)]
+    fallen = [each for each in absent if is_assigned(each) and each.state in _SERVING]
     for instance in dead:
         await _bury_one(session, instance, clock)
-    return {"instances", "changes"} if dead else set()
+    for instance in fallen:
+        await _start_over(session, instance, clock)
+    return {"instances", "changes"} if dead or fallen else set()
+
+
+async def _start_over(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
+    """It is still to run but has no process: its worker was ended and will start it again. It leaves the routes now."""
+    instance.pid = instance.port = instance.progress = None
+    instance.said = {"code": "engine_gone", "params": {}}
+    await moves.move(session, instance, State.STARTING, clock, said=instance.said)
 
 
 async def _bury_one(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:

@@ -1,0 +1,106 @@
+"""What gateways are told."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gpustack_lite.db.queries.publishing import Published
+from gpustack_lite.db.queries.replicas import Fleet
+from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User
+from gpustack_lite.server.routes import address, credentials, model_routes
+from gpustack_lite.wire import ModelRoute
+from tests.fakes.clock import START
+from tests.fakes.rows import a_model, a_placed_instance, a_worker, an_instance
+
+ADA = User(id=7, username="ada", role="admin", password_hash="", created_at=START)
+
+
+def view(model: Model, *instances: ModelInstance, **given: Any) -> Published:
+    base: dict[str, Any] = {
+        "epoch": 1,
+        "models_revision": 1,
+        "credentials_revision": 1,
+        "fleet": Fleet({1: model}, {1: instances}),
+        "workers": {1: a_worker(data_address="10.0.0.5")},
+        "engine_secret": "s",
+        "keys": [],
+        "sessions": [],
+    }
+    return Published(**base | given)
+
+
+def only(published: Published) -> ModelRoute:
+    (route,) = model_routes(published)
+    return route
+
+
+def test_a_ready_replica_is_an_endpoint_at_its_workers_address() -> None:
+    route = only(view(a_model(), a_placed_instance(3, context_length=4096)))
+    (endpoint,) = route.endpoints
+    assert (endpoint.instance_id, endpoint.address, endpoint.context_length) == (3, "10.0.0.5:21000", 4096)
+    assert len(endpoint.engine_key) == 64
+    assert (route.state, route.said, route.loading, route.backend) == ("ready", None, None, "echo")
+
+
+@pytest.mark.parametrize("state", ["starting", "unhealthy", "stopping", "lost", "failed"])
+def test_no_other_replica_is(state: str) -> None:
+    assert only(view(a_model(), a_placed_instance(3, state))).endpoints == ()
+
+
+def test_the_context_is_what_every_replica_can_do() -> None:
+    pair = [a_placed_instance(number, context_length=length) for number, length in ((1, 4096), (2, 2048))]
+    assert only(view(a_model(replicas=2), *pair)).context_length == 2048
+
+
+@pytest.mark.parametrize(
+    ("model", "instances", "code"),
+    [
+        pytest.param(a_model(stopped=True), [], "model_stopped", id="stopped"),
+        pytest.param(a_model(), [], "model_pending", id="nothing yet"),
+        pytest.param(a_model(), [a_placed_instance(1, "starting")], "model_starting", id="starting"),
+        pytest.param(a_model(), [a_placed_instance(1, "failed", gave_up=True)], "model_failed", id="gave up"),
+        pytest.param(
+            a_model(), [an_instance(1, said={"code": "no_workers", "params": {}})], "no_workers", id="its own words"
+        ),
+    ],
+)
+def test_a_model_that_does_not_serve_says_why(model: Model, instances: list[ModelInstance], code: str) -> None:
+    said = only(view(model, *instances)).said
+    assert said is not None
+    assert said.code == code
+
+
+def test_a_load_is_told_in_whole_percents() -> None:
+    progress = {"phase": "weights", "bytes_done": 505, "bytes_total": 1000, "fraction": 0.505}
+    loading = only(view(a_model(), a_placed_instance(1, "preparing", progress=progress))).loading
+    assert loading == {
+        "state": "preparing",
+        "worker": "w1",
+        "phase": "weights",
+        "progress": 0.5,
+        "bytes_done": 500,
+        "bytes_total": 1000,
+    }
+
+
+def test_the_furthest_replica_tells_how_far_it_is() -> None:
+    loading = only(view(a_model(replicas=2), an_instance(1), a_placed_instance(2, "starting"))).loading
+    assert (loading or {})["state"] == "starting"
+
+
+@pytest.mark.parametrize(("host", "written"), [("10.0.0.5", "10.0.0.5:1"), ("::1", "[::1]:1"), ("w1", "w1:1")])
+def test_addresses(host: str, written: str) -> None:
+    assert address(host, 1) == written
+
+
+def test_keys_and_sessions_are_credentials_by_digest() -> None:
+    key = ApiKey(
+        id=1, name="k", user_id=7, digest="d1", prefix="gpl_", scopes=["inference"], models=["m"], created_at=START
+    )
+    later = START + timedelta(hours=1)
+    session = LoginSession(id=2, user_id=7, digest="d2", csrf_digest="c", created_at=START, expires_at=later)
+    of_key, of_session = credentials(view(a_model(), keys=[(key, ADA)], sessions=[(session, ADA)]))
+    assert (of_key.kind, of_key.digest, of_key.scopes, of_key.models) == ("key", "d1", ("inference",), ("m",))
+    assert (of_session.kind, of_session.csrf_digest, of_session.expires_at) == ("session", "c", later)
+    assert (of_key.user, of_session.role) == ("ada", "admin")
