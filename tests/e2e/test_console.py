@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from tests.harness import Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.integration]
 PASSWORD = "correct horse battery"
+STATES = (("axe-ready", "ready"), ("axe-starting", "starting"), ("axe-pending", "pending"), ("axe-failed", "failed"))
 
 
 @pytest.fixture
@@ -93,15 +95,37 @@ def test_a_model_tells_how_it_started_and_how_to_use_it(page: Page, platform: Pl
     expect(page.get_by_role("log")).not_to_be_empty()
 
 
-def test_a_model_that_fits_nowhere_says_why(page: Page, platform: Platform) -> None:
-    claim = {"device_count": 9, "bytes_per_device": 1, "ram_bytes": 1}
-    spec = {"name": "huge", "command": ["sleep", "1"], "device_kinds": ["ascend"], "claim": claim}
-    platform.create_backend(spec)
-    platform.deploy("too-much", backend="huge")
+def test_a_model_that_fits_nowhere_says_why_with_numbers(page: Page, platform: Platform) -> None:
+    platform.deploy("too-much", backend="echo", options={"device-count": 9, "bytes-per-device": 1024**3})
     expect(row(page, "too-much")).to_contain_text("Pending")
     expect(row(page, "too-much").locator(".sentence")).to_contain_text("9")
     row(page, "too-much").get_by_role("link").click()
     expect(page.get_by_role("heading", name="Why it is not running")).to_be_visible()
+
+
+def test_an_engine_that_ends_tells_its_last_words_and_keeps_its_logs(page: Page, platform: Platform) -> None:
+    options = {"exit-code": 3, "exit-line": "RuntimeError: the tensor is bent"}
+    platform.deploy("bent", backend="echo", options=options, restart_limit=0)
+    expect(row(page, "bent")).to_contain_text("Failed")
+    expect(row(page, "bent").locator(".sentence")).to_contain_text("the tensor is bent")
+    row(page, "bent").get_by_role("link").click()
+    page.get_by_role("link", name=re.compile("Logs of instance")).click()
+    expect(page.get_by_role("log")).to_contain_text("the tensor is bent")
+    expect(page.get_by_label("Attempt")).to_have_value("1")
+
+
+def test_a_model_is_seen_starting_before_it_is_ready(page: Page, platform: Platform) -> None:
+    platform.deploy("slow", backend="echo", options={"load-ms": 3000})
+    expect(row(page, "slow")).to_contain_text("Starting")
+    expect(row(page, "slow")).to_contain_text("Ready")
+
+
+def test_devices_that_are_not_there_are_marked_and_their_claims_are_shown(page: Page, platform: Platform) -> None:
+    platform.deploy("claims", backend="echo", options={"device-count": 1, "bytes-per-device": 48 * 1024**3})
+    expect(row(page, "claims")).to_contain_text("simulated")
+    page.get_by_role("link", name="Workers").click()
+    expect(page.get_by_role("img", name=re.compile("48 GiB claimed"))).to_have_count(1)
+    expect(page.locator(".worker tbody")).to_contain_text("simulated")
 
 
 def test_a_server_that_was_away_is_noticed_and_missed_changes_are_shown(page: Page, platform: Platform) -> None:
@@ -143,20 +167,50 @@ def test_signing_out_ends_every_tab(page: Page, visitor: Visit) -> None:
     expect(other.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+@pytest.fixture(scope="module")
+def models_in_every_state(platform: Platform) -> None:
+    """The looks that a page can have: ready, on its way, nowhere to go, given up."""
+    platform.deploy("axe-ready", backend="echo")
+    platform.deploy("axe-starting", backend="echo", options={"load-ms": 600_000})
+    platform.deploy("axe-pending", backend="echo", options={"device-count": 9})
+    platform.deploy("axe-failed", backend="echo", options={"exit-code": 1}, restart_limit=0)
+    platform.wait_ready("axe-ready")
+
+
+@pytest.mark.usefixtures("models_in_every_state")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["English", "中文"])
-def test_every_page_is_accessible(page: Page, platform: Platform, scheme: str, language: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    platform.deploy(f"axe-{scheme}-{language == 'English'}", backend="echo")
+def test_axe_finds_nothing(page: Page, scheme: Literal["light", "dark"], language: str) -> None:
+    page.emulate_media(color_scheme=scheme)
     if language == "中文":
         page.get_by_role("button", name="中文").click()
-    expect(page.locator("tbody tr").first).to_be_visible()
+    for name, state in STATES:
+        expect(page.locator(f'tr[data-model="{name}"][data-state="{state}"]')).to_be_visible()
     assert violations(page) == []
-    page.locator("tbody tr a").first.click()
-    expect(page.locator("ol.steps")).to_be_visible()
+    for name, _ in STATES:
+        row(page, name).get_by_role("link").click()
+        expect(page.locator("ol.steps")).to_be_visible()
+        assert violations(page) == []
+        page.locator("nav a").first.click()
+    row(page, "axe-ready").get_by_role("link").click()
+    page.locator("td a").click()
+    expect(page.get_by_role("log")).not_to_be_empty()
     assert violations(page) == []
     page.locator("nav a").nth(1).click()
-    expect(page.locator(".worker td").first).to_be_visible()
+    expect(page.locator(".worker tbody tr")).to_have_count(2)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["English", "中文"])
+def test_axe_finds_nothing_at_the_door(visitor: Visit, scheme: Literal["light", "dark"], language: str) -> None:
+    page = visitor.open()
+    page.emulate_media(color_scheme=scheme)
+    if language == "中文":
+        page.get_by_role("button", name="中文").click()
+    page.locator("input[type=password]").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mantine-InputWrapper-error")).to_be_visible()
     assert violations(page) == []
 
 
