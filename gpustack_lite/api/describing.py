@@ -85,6 +85,7 @@ async def delete(context: Context, name: str) -> None:
 
 async def versions(context: Context, name: str) -> list[dict[str, Any]]:
     """What the installer can make, the default first, and what workers have beside it."""
+    await shown(context, name)
     backend = await backend_named(context, name)
     async with context.db.read() as session:
         reported = await backends.reported_versions(session, name)
