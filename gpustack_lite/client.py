@@ -26,14 +26,25 @@ class Client:
     server's own sentence, in `language`) or `credential_refused` when it refuses.
     """
 
-    def __init__(self, url: str, token: str | None = None, *, language: Language = "en") -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        language: Language = "en",
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
         headers = {"Accept-Language": language, "User-Agent": f"gpustack-lite/{__version__}"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
             self._http = httpx.Client(
-                base_url=self.url, headers=headers, timeout=TIMEOUT, trust_env=not is_loopback(self.url)
+                base_url=self.url,
+                headers=headers,
+                timeout=TIMEOUT,
+                trust_env=not is_loopback(self.url),
+                transport=transport,
             )
         except httpx.InvalidURL as error:
             raise Refusal("server_url_invalid", url=url) from error

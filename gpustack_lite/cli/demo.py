@@ -9,11 +9,11 @@ import typer
 
 from gpustack_lite.cli.background import Background
 from gpustack_lite.cli.chat import ask, await_known
-from gpustack_lite.cli.deploying import follow
+from gpustack_lite.cli.deploying import follow, newest_event
 from gpustack_lite.cli.say import say, tell, write
 from gpustack_lite.client import Client
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub.demo import fetch_demo_model
+from gpustack_lite.hub.demo import FILE_NAME, fetch_demo_model
 from gpustack_lite.ports import Ports
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -42,11 +42,12 @@ def demo(
 
 def serve(folder: Path, platform: Background, ports: Ports) -> None:
     """From a platform that may just be starting to one that has answered, and what a person needs to go on."""
-    tell("demo_fetching")
+    tell("demo_starting" if (folder / "model" / FILE_NAME).exists() else "demo_fetching")
     file = fetch_demo_model(folder / "model", ports)
     with platform.client() as client:
+        before = newest_event(client)
         ensure_deployed(client, file)
-        follow(client, MODEL, READY_SECONDS)
+        follow(client, MODEL, READY_SECONDS, after_event=before)
         key = ensure_key(client, folder / "api_key", ports)
     prove(platform.url, key, ports)
     show_ways_in(platform.url, key, platform.password_file)

@@ -18,27 +18,34 @@ PATIENCE_SECONDS = 60.0
 """For how long a server that is away is waited for."""
 
 
-def wait_until_ready(client: Client, name: str, timeout_seconds: float, *, is_quiet: bool = False) -> None:
+def newest_event(client: Client) -> int:
+    """The id of what happened last: what comes after it is the story of what is done now."""
+    return max((int(event["id"]) for event in client.items("events", limit=1)), default=0)
+
+
+def wait_until_ready(
+    client: Client, name: str, timeout_seconds: float, *, after_event: int, is_quiet: bool = False
+) -> None:
     """Raises what `follow` raises; Exit(130) on Ctrl-C, which leaves the model as it is."""
     try:
-        follow(client, name, timeout_seconds, is_quiet=is_quiet)
+        follow(client, name, timeout_seconds, after_event=after_event, is_quiet=is_quiet)
     except KeyboardInterrupt:
         complain("deploy_goes_on", name=name)
         raise typer.Exit(130) from None
 
 
-def follow(client: Client, name: str, timeout_seconds: float, *, is_quiet: bool = False) -> None:
+def follow(client: Client, name: str, timeout_seconds: float, *, after_event: int, is_quiet: bool = False) -> None:
     """Raises Refusal `deploy_failed` or `not_ready_in_time`; no limit when `timeout_seconds` is 0."""
     clock = Ports().clock
     began_at = clock.monotonic()
     with timeline(is_quiet=is_quiet) as shown:
-        _watch(client, name, shown, clock, began_at + timeout_seconds if timeout_seconds else None)
+        ends_at = began_at + timeout_seconds if timeout_seconds else None
+        _watch(Watch(client, name, shown, after_event), name, clock, ends_at)
     if not is_quiet:
         tell("model_ready", name=name, seconds=f"{clock.monotonic() - began_at:.1f}")
 
 
-def _watch(client: Client, name: str, shown: Timeline, clock: Clock, ends_at: float | None) -> None:
-    watch = Watch(client, name, shown)
+def _watch(watch: "Watch", name: str, clock: Clock, ends_at: float | None) -> None:
     last_heard_at = clock.monotonic()
     while ends_at is None or clock.monotonic() < ends_at:
         try:
@@ -55,19 +62,17 @@ def _watch(client: Client, name: str, shown: Timeline, clock: Clock, ends_at: fl
 class Watch:
     """Looks at one model again and again and shows what is new."""
 
-    def __init__(self, client: Client, name: str, shown: Timeline) -> None:
+    def __init__(self, client: Client, name: str, shown: Timeline, after_event: int) -> None:
         self._client = client
         self._name = name
         self._shown = shown
-        self._since: str | None = None
-        self._last_event = 0
+        self._last_event = after_event
         self._last_reason: str | None = None
 
     def look(self) -> bool:
         """True when the model is ready. Raises Refusal `deploy_failed`."""
         model = self._client.get("models", self._name)
         instances = self._client.items("models", self._name, "instances")
-        self._since = self._since or model["updated_at"]
         self._show_events()
         self._show_reasons(instances)
         self._shown.progress(instances)
@@ -76,7 +81,7 @@ class Watch:
         return bool(model["state"] == "ready")
 
     def _show_events(self) -> None:
-        events = self._client.items("events", model=self._name, since=self._since, limit=200)
+        events = self._client.items("events", model=self._name, limit=100)
         for event in reversed([each for each in events if each["id"] > self._last_event]):
             self._shown.line(event_line(event))
             self._last_event = event["id"]

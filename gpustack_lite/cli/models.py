@@ -40,20 +40,21 @@ def deploy(
     timeout: Timeout = 3600,
     output: Output = Format.TABLE,
 ) -> None:
-    from gpustack_lite.cli.deploying import wait_until_ready
+    from gpustack_lite.cli.deploying import newest_event, wait_until_ready
 
     body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas}
     body |= {"backend": backend, "backend_version": backend_version}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     body["placement"] = {"worker_labels": labels_of(label or [], "--label"), "devices": device or []}
     with connect() as client:
+        before = newest_event(client)
         model = client.post("models", body=body)
         if output is not Format.TABLE:
             show_document(model, output)
         else:
             tell("model_created", name=model["name"])
         if wait and replicas:
-            wait_until_ready(client, model["name"], timeout, is_quiet=output is not Format.TABLE)
+            wait_until_ready(client, model["name"], timeout, after_event=before, is_quiet=output is not Format.TABLE)
 
 
 @app.command("list", help=say("help_models_list"))
@@ -75,13 +76,14 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
 
 @app.command("start", help=say("help_models_start"))
 def start(name: Name, wait: Wait = True, timeout: Timeout = 3600) -> None:
-    from gpustack_lite.cli.deploying import wait_until_ready
+    from gpustack_lite.cli.deploying import newest_event, wait_until_ready
 
     with connect() as client:
+        before = newest_event(client)
         client.post("models", name, "start")
         tell("model_started", name=name)
         if wait:
-            wait_until_ready(client, name, timeout)
+            wait_until_ready(client, name, timeout, after_event=before)
 
 
 @app.command("stop", help=say("help_models_stop"))

@@ -210,6 +210,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Fetching SmolLM2-135M-Instruct (98 MB, once) and starting the platform.",
         "正在获取 SmolLM2-135M-Instruct(98 MB,仅首次)并启动平台。",
     ),
+    "demo_starting": ("Starting the platform.", "正在启动平台。"),
     "demo_asking": ("Asking it through the public port: {question}", "通过对外端口提问:{question}"),
     "demo_console": ("Console   {url}  (user admin)", "控制台   {url}(用户 admin)"),
     "demo_password": ("Password  in {path}", "密码     见 {path}"),
