@@ -25,6 +25,12 @@ class View(NamedTuple):
     pools: tuple[Pool, ...]
 
 
+def split_address(address: str) -> tuple[str, int]:
+    """Worker and device index of "w1:0"; what is no index becomes -1, which no device has."""
+    worker, _, index = address.rpartition(":")
+    return worker, int(index) if index.isdecimal() else -1
+
+
 def view(node: Node, ask: Ask) -> View:
     if ask.claim.device_count == 0:
         return View(node, ask, ())
@@ -72,9 +78,9 @@ def has_the_chosen(seen: View) -> Reason | None:
         return None
     chosen, there = seen.ask.chosen[seen.node.name], {device.index for device in seen.node.devices}
     name, count = seen.node.name, seen.ask.claim.device_count
-    for index in chosen:
-        if index not in there:
-            return Reason(name, "chosen", "chosen_device_unknown", {"worker": name, "device": f"{name}:{index}"})
+    for address in seen.ask.wish.devices:
+        if split_address(address)[1] not in there:
+            return Reason(name, "chosen", "chosen_device_unknown", {"worker": name, "device": address})
     if len(chosen) != count:
         return Reason(name, "chosen", "chosen_count_differs", {"chosen_count": len(chosen), "needed_count": count})
     return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpustack_lite.domain import Claim, Part, Placement, PlacementWish, Reason, Unplaceable
-from scheduler.checks import Ask, view, why_not
+from scheduler.checks import Ask, split_address, view, why_not
 from scheduler.node import Node
 from scheduler.rank import Candidate, best, candidate
 from scheduler.remedies import nearest_first, remedies
@@ -62,13 +62,13 @@ def _least_demanding(claims: Sequence[Claim], chosen: Chosen | None) -> Claim:
 
 
 def _chosen(wish: PlacementWish) -> Chosen | None:
-    """Indices by worker; what is no address names a device -1, which no worker has."""
+    """Indices by worker."""
     if not wish.devices:
         return None
     chosen: dict[str, tuple[int, ...]] = {}
     for address in dict.fromkeys(wish.devices):
-        worker, _, index = address.rpartition(":")
-        chosen[worker] = (*chosen.get(worker, ()), int(index) if index.isdecimal() else -1)
+        worker, index = split_address(address)
+        chosen[worker] = (*chosen.get(worker, ()), index)
     return chosen
 
 

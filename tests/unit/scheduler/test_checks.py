@@ -160,6 +160,11 @@ def test_hand_picked_devices_that_cannot_be_are_refused(wish: PlacementWish, cod
     assert only_reason(cards("w1", 0), claim(1), wish).code == code
 
 
+def test_a_chosen_device_that_is_none_is_named_as_it_was_written() -> None:
+    reason = only_reason(cards("w1", 0), claim(1), PlacementWish(devices=("w1:x",)))
+    assert reason.params["device"] == "w1:x"
+
+
 def test_bytes_of_the_memory_check_are_told_beside_the_reason() -> None:
     reason = only_reason(cards("w1", 10), claim(16))
     assert (reason.needed_bytes, reason.free_bytes) == (16 * GIB, 14 * GIB)
