@@ -103,7 +103,7 @@ class Inference:
     async def _ask(self, call: Call, wish: Wish, endpoint: Endpoint, entry: Entry, *, is_last: bool) -> None:
         entry.instance_id = endpoint.instance_id
         try:
-            lent = await self._send(call, wish, endpoint)
+            lent = await self._send(call, wish, endpoint, may_repeat=is_last)
         except UpstreamFailed as failure:
             raise self._failed(failure, entry, is_last=is_last) from failure
         with lent as answer:
@@ -113,12 +113,12 @@ class Inference:
             now = self._ledger.clock.monotonic
             await Passage(call, answer, entry, wish.hides_usage, self._pool.patience, now).pass_on()
 
-    async def _send(self, call: Call, wish: Wish, endpoint: Endpoint) -> Lent:
+    async def _send(self, call: Call, wish: Wish, endpoint: Endpoint, *, may_repeat: bool) -> Lent:
         pieces = list(wish.pieces)
         if endpoint.served_name != wish.asked.model:
             pieces = bodies.with_model(pieces, endpoint.served_name)
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces))
-        return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces])
+        return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces], may_repeat=may_repeat)
 
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
         """An engine that is slow to begin may be at work: asking a second one would make it two."""

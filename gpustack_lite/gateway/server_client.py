@@ -27,17 +27,14 @@ class ServerClient:
     async def ask(
         self, method: bytes, path: bytes, document: bytes | None = None, *, patience: Patience = _PATIENCE
     ) -> tuple[int, bytes]:
-        """Status and body.
+        """Status and body. A message may arrive twice, and everything that a gateway says may.
 
         Raises:
             UpstreamFailed: there was no whole answer.
         """
         body = document or b""
         head = serialise(method, path, self._fields(is_json=document is not None), length=len(body))
-        is_repeatable = True  # every message to the server may arrive twice
-        lent = await self._pool.request(
-            self._target(), method, [head, body], may_reuse=is_repeatable, patience=patience
-        )
+        lent = await self._pool.request(self._target(), method, [head, body], patience=patience)
         answer = bytearray()
         with lent as connection:
             while data := await connection.read():

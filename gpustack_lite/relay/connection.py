@@ -35,6 +35,7 @@ class Connection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self.is_lost = False
+        self.began_at = 0.0
         self.idle_since = 0.0
         self._is_busy = False
         self._parser = httptools.HttpResponseParser(self)
@@ -45,6 +46,7 @@ class Connection(asyncio.Protocol):
     def begin(self, method: bytes, parts: Iterable[bytes | bytearray | memoryview], patience: Patience) -> None:
         self._reset(method, patience.idle_seconds)
         self._is_busy = True
+        self.began_at = self._now()
         self._due(patience.first_byte_seconds, "first_byte_timeout")
         self.transport.writelines(parts)
 

@@ -11,6 +11,7 @@ from gpustack_lite.relay.target import Target
 
 IDLE_SECONDS = 3.0
 """Below the five seconds after which uvicorn and cpp-httplib close an idle connection themselves."""
+STALE_SECONDS = 1.0
 IDLE_CONNECTIONS = 256
 Part = bytes | bytearray | memoryview
 
@@ -44,12 +45,13 @@ class Pool:
         parts: Sequence[Part],
         *,
         may_reuse: bool = True,
+        may_repeat: bool = True,
         patience: Patience | None = None,
     ) -> Lent:
         """Send a whole request and wait for the head of its answer.
 
-        With `may_reuse` an idle connection is tried first; when the other side had just closed it, unanswered, the
-        request goes out again on a new one.
+        With `may_reuse` an idle connection is tried first; with `may_repeat`, when the other side had just closed it,
+        the request, which nobody has read, goes out again on a new one.
 
         Raises:
             UpstreamFailed: no head came.
@@ -59,10 +61,15 @@ class Pool:
             try:
                 return await self._ask(target, connection, method, parts, chosen)
             except UpstreamFailed as failure:
-                if failure.cause != "closed_early" or failure.has_answered:
+                if not may_repeat or not self._was_stale(connection, failure):
                     raise
         connection = await self.connect(target, chosen)
         return await self._ask(target, connection, method, parts, chosen)
+
+    def _was_stale(self, connection: Connection, failure: UpstreamFailed) -> bool:
+        """Closed at once and without a word; one that was closed later may have been at work."""
+        is_silent = failure.cause == "closed_early" and not failure.has_answered
+        return is_silent and self._now() - connection.began_at < STALE_SECONDS
 
     async def connect(self, target: Target, patience: Patience | None = None) -> Connection:
         """A new connection, already counted as busy: end it with `lend` or `drop`."""
