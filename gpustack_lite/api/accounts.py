@@ -7,6 +7,7 @@ from pathlib import Path
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.passwords import check_new_password
+from gpustack_lite.api.settling import settle
 from gpustack_lite.db.queries import events, sessions, users
 from gpustack_lite.db.tables import LoginSession, User
 from gpustack_lite.errors import Refusal
@@ -52,6 +53,7 @@ async def sign_in(context: Context, username: str, password: str, address: str) 
             )
         )
     context.signals.touch("credentials")
+    await settle(context, digest(token), is_valid=True)
     return SignIn(token, expires_at, user.must_change_password, csrf_token)
 
 

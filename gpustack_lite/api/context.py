@@ -7,6 +7,7 @@ from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from gpustack_lite.api.acknowledgements import Acknowledgements
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
@@ -62,6 +63,7 @@ class Context:
     heartbeats: Heartbeats
     tokens: MachineTokens = MachineTokens()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    gateways: Acknowledgements = field(default_factory=Acknowledgements)
     logs: LogDesk = field(default_factory=LogDesk)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     passwords: Passwords = field(default_factory=Passwords)

@@ -7,6 +7,7 @@ from gpustack_lite.api.accounts import is_storable
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller, digest
 from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
+from gpustack_lite.api.settling import settle
 from gpustack_lite.db.documents import key_document
 from gpustack_lite.db.queries import changes, events, keys, users
 from gpustack_lite.db.tables import ApiKey
@@ -36,6 +37,7 @@ async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, 
         await session.flush()
         document = await _record(context, session, wanted, "key_created")
     context.signals.touch("credentials", "changes")
+    await settle(context, wanted.digest, is_valid=True)
     return {**document, "key": secret}
 
 
@@ -55,7 +57,7 @@ async def change(context: Context, maker: Caller, ref: str, body: KeyPatch) -> d
 
 
 async def delete(context: Context, maker: Caller, ref: str) -> None:
-    """Committed, and told to those who publish credentials, before the caller hears of it."""
+    """Committed, and known to every gateway that can be reached, before the caller hears of it."""
     async with context.db.write() as session:
         key = await keys.by_ref(session, ref, owner_of(maker))
         await session.delete(key)
@@ -64,6 +66,7 @@ async def delete(context: Context, maker: Caller, ref: str) -> None:
         await events.insert_event(session, context.ports.clock, "key_deleted", params=params)
         await changes.record(session, "key", "delete", key.id or 0, None, context.ports.clock)
     context.signals.touch("credentials", "changes")
+    await settle(context, key.digest, is_valid=False)
 
 
 def owner_of(caller: Caller) -> int | None:

@@ -8,10 +8,11 @@ from fastapi.responses import JSONResponse
 from gpustack_lite.api import accounts
 from gpustack_lite.api.auth import Owner, Reader
 from gpustack_lite.api.context import Ctx
-from gpustack_lite.api.credentials import SESSION_COOKIE
+from gpustack_lite.api.credentials import SESSION_COOKIE, digest
 from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
 from gpustack_lite.api.schemas.public import Me, SignedIn
+from gpustack_lite.api.settling import settle
 from gpustack_lite.db.documents import iso
 from gpustack_lite.db.queries import sessions, users
 from gpustack_lite.db.tables import User
@@ -50,6 +51,7 @@ async def logout(signed_in: Owner, request: Request, context: Ctx) -> Response:
     async with context.db.write() as session:
         await sessions.end(session, signed_in.caller.id or 0)
     context.signals.touch("credentials")
+    await settle(context, digest(signed_in.shown.secret), is_valid=False)
     answer = Response(status_code=204)
     answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
     return answer

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from gpustack_lite.api.auth import AsGateway
 from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.settling import TOPIC
 from gpustack_lite.api.streams import poll
 from gpustack_lite.db.queries import gateways, usage
 from gpustack_lite.db.tables import GatewayRow
@@ -25,6 +26,9 @@ async def routes(
     wait: Annotated[float, Query(ge=0, le=60)] = POLL_SECONDS,
 ) -> Response:
     """The sections that differ from the gateway's, as soon as one does; 204 when none did."""
+
+    context.gateways.asked((epoch, credentials))
+    context.signals.touch(TOPIC)
 
     async def look() -> RoutesReply | None:
         return context.published.newer(epoch, models, credentials)
@@ -46,6 +50,9 @@ async def receive_usage(body: UsageBatch, _: AsGateway, context: Ctx) -> Respons
 @router.post("/status", status_code=204)
 async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> Response:
     now = context.ports.clock.wall()
+    held = body.epoch, body.credentials_revision
+    context.gateways.reported(body.gateway_id, held, context.ports.clock.monotonic())
+    context.signals.touch(TOPIC)
     async with context.db.read() as session:
         is_news = gateways.is_news(await session.get(GatewayRow, body.gateway_id), body, now)
     if is_news:
