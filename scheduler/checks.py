@@ -28,7 +28,7 @@ class View(NamedTuple):
 def split_address(address: str) -> tuple[str, int]:
     """Worker and device index of "w1:0"; what is no index becomes -1, which no device has."""
     worker, _, index = address.rpartition(":")
-    return worker, int(index) if index.isdecimal() else -1
+    return worker, int(index) if index.isdecimal() and len(index) < 10 else -1
 
 
 def view(node: Node, ask: Ask) -> View:

@@ -153,6 +153,7 @@ def test_a_backend_that_the_worker_cannot_run_is_refused() -> None:
         pytest.param(PlacementWish(devices=("w9:0",)), "chosen_worker_unknown", id="no such worker"),
         pytest.param(PlacementWish(devices=("nonsense",)), "chosen_worker_unknown", id="no address"),
         pytest.param(PlacementWish(devices=("w1:x",)), "chosen_device_unknown", id="no index"),
+        pytest.param(PlacementWish(devices=("w1:" + "9" * 5000,)), "chosen_device_unknown", id="an endless index"),
         pytest.param(PlacementWish(devices=("w1:²",)), "chosen_device_unknown", id="a digit that is no number"),
     ],
 )
