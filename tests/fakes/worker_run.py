@@ -65,7 +65,7 @@ class WorkerRun:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GPUSTACK_LITE_")}
         with (self.folder / "worker.log").open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, str(WORKER), str(self.socket), str(self.data), token],
+                [sys.executable, "-P", str(WORKER), str(self.socket), str(self.data), token],
                 env={**inherited, **own, "PYTHONPATH": str(ROOT)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -113,7 +113,7 @@ def mock(id: int, *arguments: str, restart_limit: int = 5, **more: Any) -> Assig
     """An instance of the mock engine, described as a custom backend."""
     spec = {
         "name": "mock",
-        "command": [sys.executable, str(MOCK_ENGINE), "--port", "{port}", *arguments],
+        "command": [sys.executable, "-P", str(MOCK_ENGINE), "--port", "{port}", *arguments],
         "env": {},
         "device_kinds": ["cpu"],
         "probe": {"path": "/health", "deadline_seconds": 30},
