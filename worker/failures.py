@@ -42,7 +42,7 @@ def ended(exit_code: int | None, lines: Sequence[str], backend: Backend | None) 
         return Sentence(known.code, {**known.params, "exit_code": exit_code})
     words = last_line(lines)
     if exit_code is None:
-        return Sentence("engine_gone", {"last_line": words})
+        return Sentence("engine_vanished", {"last_line": words})
     if exit_code == -signal.SIGKILL:
         return Sentence("engine_killed_9", {"last_line": words, "exit_code": exit_code})
     if exit_code < 0:

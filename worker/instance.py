@@ -166,7 +166,7 @@ class Instance:
         record = self.record
         tree = self.tree
         if tree.root is None or record.port is None:
-            raise AttemptFailed(Sentence("engine_gone", {"last_line": "-"}))
+            raise AttemptFailed(Sentence("engine_vanished", {"last_line": "-"}))
         return Engine(
             root=tree.root,
             tree=tree,

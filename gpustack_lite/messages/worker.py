@@ -115,7 +115,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine was killed (signal SIGKILL), by a person or because memory ran out. Its last words: {last_line}",
         "引擎被强制终止(信号 SIGKILL),可能是人为操作或内存耗尽。最后的输出:{last_line}",
     ),
-    "engine_gone": (
+    "engine_vanished": (
         "The engine has ended. Its last words: {last_line}",
         "引擎已结束。最后的输出:{last_line}",
     ),
