@@ -14,8 +14,8 @@ from gpustack_lite.relay.pool import Lent, Pool
 from gpustack_lite.relay.target import Target
 
 DAY_SECONDS = 86_400.0
-PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=60.0, idle_seconds=DAY_SECONDS)
-"""A log that is followed may be silent for hours; a question is not left unanswered for longer than a minute."""
+PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=35.0, idle_seconds=DAY_SECONDS)
+"""A log that is followed may be silent for hours; a question waits longer than the 25 s of a long poll, no more."""
 UPLOAD_PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=DAY_SECONDS, idle_seconds=DAY_SECONDS)
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_BODY = frozenset({204, 304})

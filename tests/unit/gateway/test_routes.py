@@ -1,0 +1,168 @@
+from collections import Counter
+from contextlib import ExitStack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute, RoutesReply
+
+
+def route(name: str, *ids: int) -> ModelRoute:
+    endpoints = tuple(
+        Endpoint(instance_id=each, address=f"127.0.0.1:{each}", engine_key="k", served_name=name) for each in ids
+    )
+    return ModelRoute(id=1, name=name, created=1, state="ready" if ids else "starting", endpoints=endpoints)
+
+
+def credential(digest: str) -> Credential:
+    return Credential(digest=digest, kind="key", id=1, user_id=1, user="ada", role="user")
+
+
+def reply(
+    epoch: int,
+    models: tuple[int, tuple[ModelRoute, ...] | None],
+    credentials: tuple[int, tuple[Credential, ...] | None] = (1, ()),
+) -> RoutesReply:
+    return RoutesReply(
+        epoch=epoch,
+        models_revision=models[0],
+        models=models[1],
+        credentials_revision=credentials[0],
+        credentials=credentials[1],
+    )
+
+
+def table(*routes: ModelRoute) -> RouteTable:
+    made = RouteTable()
+    made.accept(reply(1, (1, routes)))
+    return made
+
+
+def chosen(routes: RouteTable, name: str = "m") -> int:
+    with routes.lease(name) as endpoint:
+        return endpoint.instance_id
+
+
+def test_the_least_busy_replica_is_leased() -> None:
+    routes = table(route("m", 1, 2, 3))
+    with ExitStack() as held:
+        ids = [held.enter_context(routes.lease("m")).instance_id for _ in range(6)]
+        assert Counter(ids) == {1: 2, 2: 2, 3: 2}
+        assert routes.leases() == {1: 2, 2: 2, 3: 2}
+    assert routes.leases() == {}
+
+
+def test_equally_busy_replicas_take_turns_in_the_same_order_each_time() -> None:
+    first, second = table(route("m", 1, 2, 3)), table(route("m", 1, 2, 3))
+    assert [chosen(first) for _ in range(6)] == [chosen(second) for _ in range(6)] == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_place_is_given_back_however_the_request_ends() -> None:
+    routes = table(route("m", 1))
+    with pytest.raises(ZeroDivisionError), routes.lease("m"):
+        raise ZeroDivisionError
+    assert routes.leases() == {}
+
+
+def test_a_lease_outlives_the_route_it_was_taken_from() -> None:
+    routes = table(route("m", 1))
+    with routes.lease("m"):
+        routes.accept(reply(1, (2, ())))
+        assert routes.leases() == {1: 1}
+    assert routes.leases() == {}
+
+
+def test_a_replica_can_be_left_out() -> None:
+    routes = table(route("m", 1, 2))
+    with routes.lease("m", without=[1]) as endpoint:
+        assert endpoint.instance_id == 2
+    assert routes.has_another("m", [1])
+    assert not routes.has_another("m", [1, 2])
+    assert not routes.has_another("gone", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "status"), [("nope", "model_not_found", 404), ("idle", "model_not_ready", 503)]
+)
+def test_what_cannot_be_leased_has_a_code(name: str, code: str, status: int) -> None:
+    with pytest.raises(Refusal) as refused, table(route("idle")).lease(name):
+        pass
+    assert (refused.value.code, refused.value.status) == (code, status)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_taken"),
+    [
+        pytest.param(reply(1, (6, (route("new"),))), True, id="a later revision"),
+        pytest.param(reply(2, (1, (route("new"),))), True, id="a later epoch counts from anew"),
+        pytest.param(reply(1, (5, (route("new"),))), False, id="the same again"),
+        pytest.param(reply(1, (4, (route("new"),))), False, id="an earlier revision"),
+        pytest.param(reply(0, (9, (route("new"),))), False, id="an earlier epoch"),
+        pytest.param(reply(1, (6, None)), False, id="nothing said"),
+    ],
+)
+def test_older_never_replaces_newer(said: RoutesReply, is_taken: bool) -> None:
+    routes = RouteTable()
+    routes.accept(reply(1, (5, (route("old"),)), (5, ())))
+    assert routes.accept(said) == is_taken
+    assert ("new" in routes.models) == is_taken
+
+
+def test_sections_have_revisions_of_their_own() -> None:
+    routes = RouteTable()
+    routes.accept(reply(1, (5, (route("m"),)), (5, (credential("a"),))))
+    routes.accept(reply(1, (4, (route("old"),)), (6, (credential("b"),))))
+    assert list(routes.models) == ["m"]
+    assert routes.credential("a") is None
+    assert routes.credential("b") is not None
+
+
+def test_a_new_epoch_that_has_nothing_new_is_noted() -> None:
+    """Else the gateway would ask with the old epoch for ever, and be answered at once each time."""
+    routes = RouteTable()
+    routes.accept(reply(1, (5, (route("m"),)), (5, ())))
+    assert not routes.accept(reply(2, (5, None), (5, None)))
+    assert routes.revisions == ((2, 5), (2, 5))
+    assert "m" in routes.models
+
+
+def test_a_table_is_filled_once_both_sections_have_come() -> None:
+    routes = RouteTable()
+    assert not routes.is_filled
+    routes.accept(reply(1, (1, ()), (1, None)))
+    assert not routes.is_filled
+    routes.accept(reply(1, (1, None), (1, ())))
+    assert routes.is_filled
+
+
+def test_a_document_fills_another_table_alike() -> None:
+    routes = RouteTable()
+    routes.accept(reply(3, (5, (route("m", 1),)), (7, (credential("a"),))))
+    other = RouteTable()
+    other.accept(routes.document())
+    assert (other.revisions, other.models) == (routes.revisions, routes.models)
+    assert other.credential("a") == credential("a")
+
+
+SAID = st.tuples(st.integers(1, 3), st.integers(1, 4), st.booleans(), st.integers(1, 4), st.booleans())
+
+
+@given(st.lists(SAID, max_size=12), st.randoms(use_true_random=False))
+def test_the_order_in_which_replies_arrive_does_not_matter(
+    said: list[tuple[int, int, bool, int, bool]], random: object
+) -> None:
+    """Lost, repeated and reordered replies end at the newest section that came."""
+    replies = [
+        reply(e, (m, (route(f"{e}.{m}"),) if hm else None), (c, (credential(f"{e}.{c}"),) if hc else None))
+        for e, m, hm, c, hc in said
+    ]
+    shuffled = replies * 2
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    routes = RouteTable()
+    for each in shuffled:
+        routes.accept(each)
+    newest = max(((e, m) for e, m, hm, _, _ in said if hm), default=None)
+    assert list(routes.models) == ([] if newest is None else [f"{newest[0]}.{newest[1]}"])
