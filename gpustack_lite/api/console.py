@@ -13,10 +13,10 @@ from starlette.types import Scope
 from gpustack_lite.errors import Refusal
 
 POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
-"""Styles may be inline because the component library writes style attributes; scripts never are."""
+"""No inline script and no style element: the console sets styles through the DOM only (docs/console.md)."""
 NOT_THE_CONSOLE = frozenset({"api", "v1", "v2", "v1-openai"})
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpustack-lite</title>

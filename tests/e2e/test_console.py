@@ -89,6 +89,7 @@ def test_a_model_tells_how_it_started_and_how_to_use_it(page: Page, platform: Pl
     row(page, "told").get_by_role("link", name="told").click()
     steps = page.locator("ol.steps")
     expect(steps).to_contain_text("Ready")
+    expect(steps).to_contain_text("64 MiB of memory")
     expect(steps.locator("li").first).to_contain_text("Pending")
     expect(page.get_by_label("Use it")).to_contain_text(f"{platform.url}/v1/chat/completions")
     page.get_by_role("link", name=re.compile("Logs of instance")).click()

@@ -124,6 +124,7 @@ export interface PlatformEvent extends Entry {
   from_state: InstanceState | null;
   to_state: InstanceState | null;
   code: string | null;
+  params: Record<string, string | number | boolean | null>;
   message: string | null;
 }
 

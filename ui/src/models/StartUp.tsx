@@ -1,10 +1,11 @@
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 import type { InstanceState } from "../api/types";
-import { clockTime, seconds } from "../format";
+import { bytes, clockTime, seconds } from "../format";
 import { Loaded } from "../parts/Loaded";
 import { StateMark } from "../parts/StateMark";
 import { useModelEvents } from "../platform";
-import { type Step, type Timeline, timelineOf } from "./story";
+import { placedOn, type Step, type Timeline, timelineOf } from "./story";
 
 /** How the newest instance came to be: where the time went, step by step. */
 export function StartUp({ model }: { model: string }) {
@@ -31,7 +32,9 @@ function Steps({ timeline }: { timeline: Timeline }) {
     <div className="card timeline">
       <div className="head">
         <span className="soft">
-          {t("model.timelineOf", { id: instance, worker: worker ?? t("common.none") })}
+          {worker === null
+            ? t("model.timelineUnplaced", { id: instance })
+            : t("model.timelineOf", { id: instance, worker })}
         </span>
         {readySeconds !== null && <strong>{t("model.total", { seconds: seconds(readySeconds) })}</strong>}
       </div>
@@ -67,7 +70,7 @@ function Phases({ steps }: { steps: Step[] }) {
 }
 
 function StepRow({ step }: { step: Step }) {
-  const { i18n } = useTranslation();
+  const { t, i18n } = useTranslation();
   return (
     <li>
       <StateMark state={step.state} />
@@ -75,7 +78,16 @@ function StepRow({ step }: { step: Step }) {
         {clockTime(step.at, i18n.language)}
       </time>
       <span className="number">{step.seconds !== null && seconds(step.seconds)}</span>
-      <span className="sentence">{step.message}</span>
+      <span className="sentence">{step.message ?? detailOf(step, t)}</span>
     </li>
   );
+}
+
+/** The numbers of a move that has no sentence of its own. */
+function detailOf(step: Step, t: TFunction): string {
+  const { device_count, bytes_per_device, ram_bytes, pid, port } = step.params;
+  const where = placedOn(step);
+  if (device_count) return t("model.placedDevices", { where, size: bytes(Number(bytes_per_device)) });
+  if (ram_bytes) return t("model.placedMemory", { where, size: bytes(Number(ram_bytes)) });
+  return pid && port ? t("model.processOf", { pid, port }) : "";
 }

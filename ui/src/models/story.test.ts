@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Instance, InstanceState, PlatformEvent, Progress, Reason } from "../api/types";
-import { arriving, instancesOf, obstacles, places, timelineOf } from "./story";
+import { arriving, instancesOf, obstacles, placedOn, places, timelineOf } from "./story";
 
 const PROGRESS: Progress = { phase: "load", bytes_done: 1, bytes_total: 2, fraction: null };
 
@@ -93,4 +93,11 @@ test("clocks that run backwards do not make negative durations", () => {
 
 test("without moves there is no timeline", () => {
   expect(timelineOf([{ id: 1, kind: "model_created", to_state: null } as PlatformEvent])).toBeNull();
+});
+
+test.each([
+  ["0,1", "w1:0, w1:1"],
+  ["", "w1"],
+])("a placement on devices %j of w1 reads %s", (devices, text) => {
+  expect(placedOn({ worker: "w1", params: { devices } })).toBe(text);
 });

@@ -45,6 +45,9 @@ export interface Step {
   /** How long this state lasted; null while it lasts. */
   seconds: number | null;
   message: string | null;
+  worker: string | null;
+  /** Numbers of the move: what was claimed, which process it is. */
+  params: PlatformEvent["params"];
 }
 
 export interface Timeline {
@@ -71,6 +74,12 @@ export function timelineOf(events: PlatformEvent[]): Timeline | null {
   };
 }
 
+/** "w1:0, w1:1" from the indices that a placement's event holds, or the worker's name where it took no device. */
+export function placedOn({ worker, params: { devices } }: Pick<Step, "worker" | "params">): string {
+  const indices = typeof devices === "string" && devices !== "" ? devices.split(",") : [];
+  return indices.length > 0 ? indices.map((index) => `${worker}:${index}`).join(", ") : (worker ?? "");
+}
+
 function stepOf(move: PlatformEvent, next: PlatformEvent | undefined): Step {
   return {
     id: move.id,
@@ -78,6 +87,8 @@ function stepOf(move: PlatformEvent, next: PlatformEvent | undefined): Step {
     at: move.at,
     seconds: next === undefined ? null : secondsBetween(move, next),
     message: move.message,
+    worker: move.worker,
+    params: move.params,
   };
 }
 

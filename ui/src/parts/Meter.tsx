@@ -20,7 +20,7 @@ export function Meter({ label, total, claimed, used }: Props) {
   return (
     <div className="meter">
       <div className="bar" role="img" aria-label={`${label}: ${t("workers.meter", words)}`}>
-        <span className="claimed" style={width(claimed)} />
+        {claimed ? <span className="claimed" style={width(claimed)} /> : null}
         <span className="used" style={width(used)} />
       </div>
       <div className="words" aria-hidden="true">

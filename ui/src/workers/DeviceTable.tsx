@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import type { Device } from "../api/types";
+import { bytes } from "../format";
 import { Meter } from "../parts/Meter";
 import { Simulated } from "../parts/Simulated";
 import { HealthMark } from "../parts/StateMark";
@@ -48,6 +49,9 @@ function DeviceRow({ device }: { device: Device }) {
           claimed={device.memory_claimed_bytes}
           used={device.memory_used_bytes}
         />
+        {device.foreign_bytes ? (
+          <p className="sentence">{t("workers.foreign", { size: bytes(device.foreign_bytes) })}</p>
+        ) : null}
       </td>
       <td>
         <HealthMark health={device.health} />
