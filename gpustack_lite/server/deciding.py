@@ -37,10 +37,17 @@ class Round:
 
     snapshot: Snapshot
     now: datetime
+    left: tuple[Node, ...] = ()
+    """The workers with what is still free on them."""
     placed: list[Placement] = field(default_factory=list)
 
-    def nodes(self, without: frozenset[int] = frozenset()) -> tuple[Node, ...]:
-        found = nodes(self.snapshot, without)
+    def take(self, placement: Placement) -> None:
+        self.placed.append(placement)
+        self.left = reserve(self.left, placement)
+
+    def if_gone(self, instance_ids: frozenset[int]) -> tuple[Node, ...]:
+        """What would be free without these instances."""
+        found = nodes(self.snapshot, instance_ids)
         for placement in self.placed:
             found = reserve(found, placement)
         return found
@@ -64,7 +71,7 @@ class Asked:
 
 def decide(snapshot: Snapshot, now: datetime) -> list[Decision]:
     """Older instances first; each sees what the ones before it took."""
-    this_round = Round(snapshot, now)
+    this_round = Round(snapshot, now, nodes(snapshot))
     return [decision for each in snapshot.pending for decision in _decide_one(this_round, each)]
 
 
@@ -113,15 +120,15 @@ def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:
 
 def _still_unknown(this_round: Round, instance: ModelInstance, model: Model, facts: Known) -> Decision:
     """Every worker's reason, in the scheduler's own order: silent, labels, and then what it said of the files."""
-    refusing = _with_refusals(this_round.nodes(), this_round.snapshot.workers, facts.refusals)
+    refusing = _with_refusals(this_round.left, this_round.snapshot.workers, facts.refusals)
     answer = place(refusing, [Claim()], _wish(model), backend=model.backend)
     return _explained(instance, answer if isinstance(answer, Unplaceable) else _unplaceable("model", "no_facts", {}))
 
 
 def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
-    answer = _place(this_round.nodes(), this_round, asked)
+    answer = _place(this_round.left, this_round, asked)
     if isinstance(answer, Placement):
-        this_round.placed.append(answer)
+        this_round.take(answer)
         yield _placed(this_round.snapshot, asked, answer)
         return
     yield _explained(asked.instance, answer)
@@ -154,7 +161,7 @@ def _whose_end_makes_room(this_round: Round, asked: Asked, answer: Unplaceable) 
     if not serving or len(serving) != len(older):
         return None
     without = frozenset(each.id or 0 for each in older)
-    would_fit = isinstance(_place(this_round.nodes(without), this_round, asked), Placement)
+    would_fit = isinstance(_place(this_round.if_gone(without), this_round, asked), Placement)
     return max(without) if would_fit else None
 
 

@@ -50,11 +50,11 @@ async def test_two_models_that_fit_once_are_never_both_placed(db: Database, migr
 
 async def test_two_server_processes_never_give_a_device_twice(db: Database, migrated_url: str, ports: Ports) -> None:
     one = await make_cluster(db, ports)
-    await one.add_worker(devices=20)
+    await one.add_worker(devices=14)
     root = Path(__file__).parents[2]
     programs = [
         await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.fakes.placer", migrated_url, "15", str(one.core.epoch), cwd=root
+            sys.executable, "-m", "tests.fakes.placer", migrated_url, "10", str(one.core.epoch), cwd=root
         )
         for _ in range(2)
     ]
@@ -62,8 +62,8 @@ async def test_two_server_processes_never_give_a_device_twice(db: Database, migr
     await one.settle()
     rows = await one.instances()
     taken = Counter(index for each in rows for index in each.device_indices)
-    assert taken == dict.fromkeys(range(20), 1)
-    assert Counter(each.state for each in rows) == {"scheduled": 20, "pending": 10}
+    assert taken == dict.fromkeys(range(14), 1)
+    assert Counter(each.state for each in rows) == {"scheduled": 14, "pending": 6}
 
 
 async def test_a_round_that_was_decided_on_an_old_snapshot_is_not_written(db: Database, ports: Ports) -> None:
