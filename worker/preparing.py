@@ -1,5 +1,6 @@
 """Everything that must be at hand before an engine can be launched: backend, version, facts, devices."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,7 +64,8 @@ async def _version(
     *,
     simulated: bool,
 ) -> BackendVersion:
-    version = choose_version(assigned.backend_version, backend, workshop.engines_on_path(), workshop.is_installed)
+    on_path = await asyncio.to_thread(workshop.engines_on_path)
+    version = choose_version(assigned.backend_version, backend, on_path, workshop.is_installed)
     if simulated:
         return replace(version, executable=version.executable or str(workshop.would_be_at(version)))
     return await engines.ensure(version, workshop.data_dir, workshop.ports, on_progress)

@@ -19,6 +19,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--children", type=int, default=0)
     parser.add_argument("--lock-file")
     parser.add_argument("--children-ignore-term", action="store_true")
+    parser.add_argument("--children-lose-marker", action="store_true")
     parser.add_argument("--flood-lines", type=int, default=0)
     parser.add_argument("--sick-file")
     parser.add_argument("--busy-starts", type=int, default=0)
@@ -51,6 +52,8 @@ def child(options: argparse.Namespace, number: int) -> None:
     if options.lock_file:
         descriptor = os.open(options.lock_file, os.O_RDWR | os.O_CREAT)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
+    if options.children_lose_marker:  # as setproctitle does, which writes over the environment
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
     while True:
         time.sleep(60)
 

@@ -1,6 +1,7 @@
 """Engines that fail, hide children, lose their port or fall ill."""
 
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -83,6 +84,26 @@ def test_d01_a_restarted_worker_ends_leftovers_before_it_launches_again(worker: 
     worker.start()
     worker.server.wait_until(1, "ready", attempt=2)
     assert not set(old) & set(worker.marked())
+
+
+@pytest.mark.parametrize("worker_dies", [False, True], ids=["worker lives", "worker dies too"])
+def test_d01_children_that_lost_their_marker_are_ended_all_the_same(worker: WorkerRun, worker_dies: bool) -> None:
+    """In sessions of their own and without our marker: they were seen while the engine lived, nothing else tells."""
+    worker.server.assign(mock(1, "--children", "3", "--children-lose-marker"))
+    worker.start()
+    first = worker.server.wait_until(1, "ready")
+    record = worker.data / "worker" / "instances" / "1.json"
+    wait_for(lambda: len(json.loads(record.read_text())["members"]) == 3)
+    old = [each["pid"] for each in json.loads(record.read_text())["members"]]
+    wait_for(lambda: worker.marked() == [first.pid])
+    if worker_dies:
+        worker.send(signal.SIGKILL)
+    assert first.pid is not None
+    os.kill(first.pid, signal.SIGKILL)
+    if worker_dies:
+        worker.start()
+    worker.server.wait_until(1, "ready", attempt=2)
+    assert not [pid for pid in old if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
 
 
 # --- D03: the port is somebody else's

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack_lite.wire import ClaimDoc
-from tests.fakes.worker_run import WorkerRun, echo, worker_run
+from tests.fakes.worker_run import WorkerRun, echo, mock, worker_run
 
 pytestmark = pytest.mark.integration
 
@@ -49,6 +49,18 @@ def test_simulated_devices_are_reported_and_run_the_echo_engine_in_place_of_the_
     assert beat.simulated
     assert {(device.chip, device.simulated) for device in beat.devices} == {("910B3", True)}
     assert len(beat.devices) == 8
+
+
+def test_on_simulated_devices_the_real_launch_is_built_and_shown_but_not_run(worker: WorkerRun) -> None:
+    instance = mock(1, "--exit-after-start", "1", devices=(1,))
+    spec = {**(instance.backend_spec or {}), "device_kinds": ["ascend"]}
+    worker.server.assign(instance.model_copy(update={"backend_spec": spec}))
+    worker.start(SIMULATE="2x910B3-64G")
+    status = worker.server.wait_until(1, "ready")
+    assert (status.simulated, status.attempt) == (True, 1)
+    assert status.launch is not None
+    assert "--exit-after-start" in status.launch["argv"]
+    assert str(status.port) in status.launch["argv"]
 
 
 def test_devices_that_are_gone_are_said(worker: WorkerRun) -> None:

@@ -12,7 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gpustack_lite.ports import Ports
+from gpustack_lite.settings import load
 from tests.fakes.worker_run import WorkerRun, echo, mock, wait_for, worker_run
+from worker.link import server_address
+from worker.main import Made, checked
 
 pytestmark = pytest.mark.integration
 
@@ -48,6 +52,18 @@ def test_the_heartbeat_tells_what_the_machine_has(worker: WorkerRun) -> None:
     assert beat.ram_total_bytes > beat.ram_used_bytes > 0
     assert [device.kind for device in beat.devices] == ["cpu"]
     assert {"llama_cpp", "echo"} <= {version.backend for version in beat.backend_versions}
+
+
+async def test_the_heartbeat_goes_on_while_the_event_loop_is_busy(worker: WorkerRun, tmp_path: Path) -> None:
+    made = Made(checked(load(heartbeat_seconds=0.02), Ports(), server_address(worker.socket, None), "token", tmp_path))
+    worker.server.credential = "known"
+    made.link.identity = made.link.identity.model_copy(update={"credential": "known"})
+    made.heartbeat.start()
+    try:
+        worker.server.wait_for(lambda: len(worker.server.heartbeats) >= 3)  # blocks this loop
+    finally:
+        made.heartbeat.stop()
+        await made.close()
 
 
 def test_an_engine_has_its_own_session_no_secret_and_private_files(worker: WorkerRun) -> None:

@@ -26,10 +26,9 @@ def detect(worker: str, declaration: Declaration | None) -> Inventory:
     real = machine()
     if declaration is None:
         return Inventory((cpu_device(worker, real),), real)
-    ram_bytes = declaration.ram_bytes or real.ram_total_bytes
     told = Machine(
         cpu_count=declaration.cpu_count or real.cpu_count,
-        ram_total_bytes=ram_bytes,
-        ram_used_bytes=min(real.ram_used_bytes, ram_bytes),
+        ram_total_bytes=declaration.ram_bytes or real.ram_total_bytes,
+        ram_used_bytes=0 if declaration.ram_bytes else real.ram_used_bytes,  # nobody else uses what is not there
     )
     return Inventory(declaration.devices(worker), told, simulated=True)

@@ -45,7 +45,8 @@ def test_what_is_declared_is_reported_as_simulated(tmp_path: Path) -> None:
     inventory = detect("w", declaration(str(path)))
     assert inventory.simulated
     assert all(device.simulated for device in inventory.devices)
-    assert (inventory.machine.cpu_count, inventory.machine.ram_total_bytes) == (96, 512 * GIB)
+    machine = inventory.machine
+    assert (machine.cpu_count, machine.ram_total_bytes, machine.ram_used_bytes) == (96, 512 * GIB, 0)
     assert [device.address for device in inventory.chosen((2, 0, 9))] == ["w:2", "w:0"]
 
 
