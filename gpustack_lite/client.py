@@ -23,7 +23,7 @@ class Client:
     """Holds one connection pool; use it with `with`.
 
     Every method raises `Unreachable` when the server does not answer, and Refusal `server_said` (its `message` is the
-    server's own sentence, in `language`) or `credential_refused` when it refuses.
+    server's own sentence, in `language`) or `sign_in_needed` when it refuses.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Client:
         except (ValueError, KeyError, TypeError):
             message, code = f"HTTP {answer.status_code} {answer.reason_phrase}", ""
         if answer.status_code == 401 and not answer.request.url.path.endswith("/auth/login"):
-            return Refusal("credential_refused", status=401, url=self.url, message=message)
+            return Refusal("sign_in_needed", status=401, url=self.url, message=message)
         return Refusal("server_said", status=answer.status_code, message=message, said=code)
 
 

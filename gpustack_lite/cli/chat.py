@@ -83,7 +83,7 @@ def await_known(client: Client, clock: Clock) -> None:
         try:
             client.get("/v1", "models")
         except Refusal as refusal:
-            if refusal.code != "credential_refused" or clock.monotonic() > ends_at:
+            if refusal.code != "sign_in_needed" or clock.monotonic() > ends_at:
                 raise
             clock.pause(0.05)
         else:

@@ -1,6 +1,6 @@
 """What a person reads once everything runs."""
 
-from pathlib import Path
+import json
 
 from gpustack_lite.cli.datadir import DataDir
 from gpustack_lite.cli.say import tell
@@ -17,8 +17,8 @@ def greet(url: str, data_dir: DataDir, *, is_worker_alone: bool) -> None:
 
 def has_joined(data_dir: DataDir) -> bool:
     """The worker writes its credential when the server has taken it in."""
-    identity: Path = data_dir.root / "worker" / "identity.json"
     try:
-        return b'"credential"' in identity.read_bytes()
-    except OSError:
+        identity = json.loads((data_dir.root / "worker" / "identity.json").read_bytes())
+    except (OSError, ValueError):
         return False
+    return bool(identity.get("credential"))

@@ -108,7 +108,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{url} 不是有效的服务器地址:请写成 http://127.0.0.1:9090 的形式。",
     ),
     "server_said": ("{message}", "{message}"),
-    "credential_refused": (
+    "sign_in_needed": (
         "{url} does not accept this credential: {message} Sign in with `gpustack-lite login {url}`, or set "
         "GPUSTACK_LITE_API_KEY to a key with the scope manage.",
         "{url} 不接受当前凭据:{message} 请用 `gpustack-lite login {url}` 登录,或将 GPUSTACK_LITE_API_KEY 设为具有 "

@@ -70,7 +70,7 @@ def test_an_error_that_is_none_of_ours_is_told_by_its_status(content: bytes) -> 
 def test_a_refused_credential_is_told_apart() -> None:
     with client(error(401, message="No.", code="invalid_key")) as each, pytest.raises(Refusal) as refused:
         each.get("models")
-    assert refused.value.code == "credential_refused"
+    assert refused.value.code == "sign_in_needed"
 
 
 @pytest.mark.parametrize(
