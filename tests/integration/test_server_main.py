@@ -109,7 +109,7 @@ def test_a_killed_server_is_followed_at_once_under_a_new_epoch(data_dir: Path) -
         with serving(data_dir, GPUSTACK_LITE_LEASE_SECONDS="3600") as (process, client):
 
             def epoch() -> int:
-                answer = client.get("/api/gateway/v1/routes", params={"wait": 30}, headers=headers)  # noqa: B023
+                answer = client.get("/api/gateway/v1/routes", params={"wait": 30}, headers=headers)
                 return int(answer.json()["epoch"])
 
             until(lambda: epoch() == expected, 30)  # noqa: B023
