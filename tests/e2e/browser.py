@@ -1,5 +1,6 @@
 """Debian's Chromium, watched: what a page asks for, what it complains of, and what axe finds in it."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
