@@ -7,7 +7,7 @@ from backends import registry
 from backends.base import Backend
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
-from gpustack_lite.api.deploying import backend_named
+from gpustack_lite.api.specs import backend_named
 from gpustack_lite.db.documents import iso
 from gpustack_lite.db.queries import backends, events, models
 from gpustack_lite.db.tables import CustomBackend

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlmodel import select
 
-from gpustack_lite.api import deploying
+from gpustack_lite.api import asking
 from gpustack_lite.db.queries import inspections
 from gpustack_lite.db.tables import CustomBackend, Event, Inspection, Model, ModelInstance, Worker
 from gpustack_lite.wire import FactsReport, Said
@@ -262,7 +262,7 @@ def facts() -> FactsReport:
 async def test_a_model_that_every_living_worker_refuses_is_not_made(
     api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, answers: list[FactsReport | None], status: int
 ) -> None:
-    monkeypatch.setattr(deploying, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 0.3)
     for worker_id in range(1, len(answers) + 1):
         await api.add(a_worker(worker_id))
     await api.add(a_worker(9, state="silent"))
@@ -277,7 +277,7 @@ async def test_a_model_that_every_living_worker_refuses_is_not_made(
 async def test_a_refusal_of_yesterday_is_asked_about_again(
     api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deploying, "PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 5.0)
     await api.add(a_worker(1))
     now = api.clock.wall()
     old = Inspection(source=FILE["source"], worker_id=1, asked_at=now, answered_at=now, refused=MISSING.model_dump())
@@ -303,7 +303,7 @@ async def test_a_backend_that_needs_no_files_asks_nobody(api: Api, client: httpx
 async def test_a_patch_of_the_source_asks_too(
     api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deploying, "PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 5.0)
     await client.post(MODELS, json=FILE | {"source": "/first.gguf"})
     await api.add(a_worker(1))
     answer, _ = await asyncio.gather(

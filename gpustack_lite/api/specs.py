@@ -1,0 +1,82 @@
+"""The spec of a model: from what somebody sent, through a patch, to what may be stored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from backends import registry
+from backends.base import Backend
+from gpustack_lite.api import rules
+from gpustack_lite.api.context import Context
+from gpustack_lite.api.merge_patch import merged
+from gpustack_lite.api.schemas.bodies import ModelCreate
+from gpustack_lite.db.documents import MASK
+from gpustack_lite.db.queries import backends
+from gpustack_lite.db.tables import Model
+from gpustack_lite.errors import NotFound, Refusal
+from gpustack_lite.hub import sources
+
+LAUNCH_FIELDS = ("source", "backend", "backend_version", "options", "env", "placement")
+"""A change of one of these makes new instances; any other is taken up by those that run."""
+SPEC_FIELDS = ("name", "replicas", "restart_limit", *LAUNCH_FIELDS)
+_PATCHABLE = frozenset(ModelCreate.model_fields)
+
+
+def spec_of(model: Model) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in SPEC_FIELDS}
+
+
+def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
+    """The spec after the patch. A masked value that comes back is the value it stands for."""
+    unknown = sorted(set(patch) - _PATCHABLE)
+    if unknown:
+        raise Refusal("field_unknown", param=unknown[0], name=unknown[0])
+    after = merged(before, patch)
+    if isinstance(after.get("env"), dict):
+        after["env"] = {
+            key: before["env"].get(key, value) if value == MASK else value for key, value in after["env"].items()
+        }
+    try:
+        return ModelCreate.model_validate(after)
+    except ValidationError as error:
+        located = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(located) from error
+
+
+def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
+    spec = body.model_dump(exclude={"name"})
+    if spec["restart_limit"] is None:
+        spec["restart_limit"] = default_restart_limit
+    return spec
+
+
+async def check(context: Context, body: ModelCreate) -> None:
+    rules.check_plain(body.options, "options")
+    rules.check_plain(body.placement.worker_labels, "placement.worker_labels")
+    rules.check_env(body.env)
+    rules.check_devices(body.placement.devices)
+    source = sources.parse(body.source)
+    backend = await backend_named(context, body.backend)
+    if backend is None and source.kind == "none":
+        raise Refusal("backend_needed", param="backend", source=body.source)
+    if backend is not None:
+        backend.check(body.options, body.env)
+
+
+async def backend_named(context: Context, name: str | None) -> Backend | None:
+    """Raises:
+    Refusal: `unknown_backend`, naming those there are.
+    """
+    if name is None:
+        return None
+    async with context.db.read() as session:
+        described = await backends.custom(session, name)
+        names = [*registry.names(), *(each.name for each in await backends.all_custom(session))]
+    if described is not None:
+        return registry.with_custom({"name": described.name, **described.spec})
+    try:
+        return registry.find(name)
+    except NotFound as error:
+        raise Refusal("unknown_backend", param="backend", name=name, names=", ".join(names)) from error
