@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import iter_route_contexts
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -32,6 +33,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(BodyTooLarge, _too_large)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(OperationalError, _database_failed)
+    app.add_exception_handler(InterfaceError, _database_failed)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -104,6 +107,14 @@ def _methods_at(request: Request) -> set[str]:
     contexts = iter_route_contexts(request.app.routes)
     there = [each.methods or set() for each in contexts if each.matches(request.scope)[0] != Match.NONE]
     return set().union(*there)
+
+
+async def _database_failed(request: Request, error: Exception) -> JSONResponse:
+    """A full disk, a lock that did not come free, a database that is away: nothing was written, later may help."""
+    assert isinstance(error, DBAPIError)
+    why = str(error.orig).strip().partition("\n")[0]
+    log.error("database_failed", extra={"why": why, "request_id": request.scope.get("request_id")})
+    return respond(request, Refusal("database_failed", status=503, why=why, seconds=1))
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

@@ -29,6 +29,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The body could not be read: it is nested too deeply or was cut off.",
         "无法读取请求体:嵌套过深或内容被截断。",
     ),
+    "database_failed": (
+        "The database did not take the request ({why}): nothing was changed; free its disk or start it, and try again.",
+        "数据库未能处理该请求({why}):未作任何更改;请检查其磁盘空间与运行状态后重试。",
+    ),
     # fields
     "field_missing": ("The field {name} is missing.", "缺少字段 {name}。"),
     "field_unknown": (

@@ -4,6 +4,8 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from gpustack_lite.db.queries import models
 from tests.fakes.management import Api
@@ -91,6 +93,35 @@ async def test_a_mistake_of_ours_is_told_without_its_traceback_and_found_in_the_
     (record,) = [each for each in caplog.records if each.message == "request_failed"]
     assert record.request_id == "r-1"  # type: ignore[attr-defined]
     assert "secret detail" in str(record.exc_info)
+
+
+async def test_a_database_that_cannot_write_is_told_as_such_and_nothing_is_acknowledged(
+    api: Api, client: httpx.AsyncClient
+) -> None:
+    """As when its disk is full: a gateway keeps its usage, because it got no 204."""
+    async with api.context.db.write() as session:
+        await (await session.connection()).execute(
+            text("CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+        )
+    async with api.client("gateway-token") as gateway:
+        row = {"request_id": "r", "model": "m", "path": "/", "started_at": "2026-01-01T00:00:00Z", "seconds": 1}
+        batch = {"gateway_id": "g", "rows": [row | {"status": 200}]}
+        answer = await gateway.post("/api/gateway/v1/usage", json=batch)
+    assert answer.status_code >= 500
+    assert (await client.get("/api/v1/requests")).json()["total"] == 0
+
+
+async def test_a_lock_that_does_not_come_free_is_told_in_a_sentence(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def locked(*_: object) -> None:
+        raise OperationalError("SELECT 1", {}, Exception("database is locked\nmore"))
+
+    monkeypatch.setattr(models, "listed", locked)
+    answer = await client.get("/api/v1/models")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert error(answer)["params"]["why"] == "database is locked"
+    assert "SELECT" not in answer.text
 
 
 async def test_a_refused_credential_names_the_scheme(api: Api) -> None:
