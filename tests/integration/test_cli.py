@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -211,11 +212,17 @@ def test_doctor_needs_no_server_and_its_json_has_checks_and_devices(tmp_path: Pa
 
 def test_doctor_fails_where_a_check_fails(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    done = cli("doctor", "--data-dir", str(tmp_path / "file"), "-o", "json")
+    done = cli("doctor", "--data-dir", str(tmp_path / "file"), "--port", str(free_port()), "-o", "json")
     assert done.returncode == 1
     (failed,) = [check for check in json.loads(done.stdout)["checks"] if check["status"] == "fail"]
     assert failed["name"] == "data_dir"
     assert failed["remedy"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def test_a_password_is_reset_on_the_servers_own_host(platform: Platform, tmp_path: Path) -> None:
