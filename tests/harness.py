@@ -221,6 +221,7 @@ class Platform:
 
     def together(self, *acts: Callable[[], object]) -> None:
         """At once, each in a thread; the first error is raised."""
+        assert self.api  # made once, before the threads ask for it
         errors: list[BaseException] = []
 
         def run(act: Callable[[], object]) -> None:
