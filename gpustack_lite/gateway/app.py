@@ -11,7 +11,7 @@ from uvicorn._types import ASGIReceiveCallable, ASGISendCallable
 from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import inference, paths
-from gpustack_lite.gateway.call import Call, ClientGone
+from gpustack_lite.gateway.call import Call, ClientGone, UntilClientLeaves
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.listing import Listing
@@ -39,10 +39,11 @@ class Surface:
 
     async def __call__(self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         call = Call(scope, receive, send, self.unique_id())
-        with call.until_client_leaves(), self.metrics.counted(call):
+        with UntilClientLeaves(call.door):
             async with Answered(call):
                 call.path = paths.without_alias(paths.canonical(call.raw_path))
                 await self._serve(call)
+        self.metrics.count(call)
 
     async def _serve(self, call: Call) -> None:
         if call.path in inference.PATHS:

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
@@ -128,20 +127,24 @@ class Call:
             return refusal.document(self.language)
         return answers.of_refusal(refusal, self.language)
 
-    @contextmanager
-    def until_client_leaves(self) -> Iterator[None]:
-        """The work inside is cancelled when the client goes; that is an end like any other, not an error."""
-        try:
-            with self.door.serving():
-                yield
-        except asyncio.CancelledError:
-            if not self.door.is_gone:
-                raise
-            task = asyncio.current_task()
-            if task is not None:
-                task.uncancel()
-        except ClientGone:
-            return
+
+class UntilClientLeaves:
+    """The work inside the `with` is cancelled when the client goes; that is an end like any other, not an error."""
+
+    __slots__ = ("_door",)
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def __enter__(self) -> None:
+        self._door.task = asyncio.current_task()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        task, self._door.task = self._door.task or asyncio.current_task(), None
+        if kind is asyncio.CancelledError and self._door.is_gone and task is not None:
+            task.uncancel()
+            return True
+        return kind is ClientGone
 
 
 def _door(scope: MutableMapping[str, Any] | HTTPScope) -> Door:

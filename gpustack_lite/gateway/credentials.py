@@ -56,7 +56,7 @@ def admit(
     method: str,
     headers: Mapping[bytes, bytes],
     find: Callable[[str], Credential | None],
-    now: datetime,
+    now: Callable[[], datetime],
     scopes: frozenset[str] = frozenset({"inference"}),
 ) -> Credential:
     """The owner of a valid credential that holds one of `scopes`; sessions hold every scope.
@@ -70,7 +70,7 @@ def admit(
     credential = find(digest(given.secret))
     if credential is None:
         raise Refusal("invalid_api_key", status=401)
-    if credential.expires_at is not None and credential.expires_at <= now:
+    if credential.expires_at is not None and credential.expires_at <= now():
         raise Refusal("expired_api_key", status=401, expired_at=credential.expires_at.isoformat())
     if given.carrier == "cookie" and is_forged(method, headers, credential):
         raise Refusal("csrf_token_missing", status=403)

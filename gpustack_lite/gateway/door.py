@@ -2,8 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httptools
@@ -64,29 +63,23 @@ class Door(HttpToolsProtocol):
         self.house = house
         self.is_gone = False
         self.awaits_body = False
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
+        """To be cancelled when the client leaves."""
         self._running: RequestResponseCycle | None = None
         self._refusal: Refusal | None = None
         self._is_in_message = False
         self._head_bytes = 0
+        self._is_large = False
+        self._has_begun = False
         self._head_since: float | None = None
         self._last_data = 0.0
         self._stalled_since: float | None = None
 
     # --- what the application uses -----------------------------------------------------------------------------------
 
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """While it lasts, the current task is cancelled when the client leaves."""
-        self._task = asyncio.current_task()
-        try:
-            yield
-        finally:
-            self._task = None
-
     def cut(self) -> None:
         """End the connection behind what was written, without the end that a whole answer has."""
-        self._task = None
+        self.task = None
         if self._running is not None:
             self._running.disconnected = True
         self.transport.close()
@@ -112,8 +105,8 @@ class Door(HttpToolsProtocol):
         self.is_gone = True
         if self._running is not None:
             self._running.disconnected = True
-        if self._task is not None:
-            self._task.cancel()
+        if self.task is not None:
+            self.task.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None or self.transport.is_closing():
@@ -123,6 +116,7 @@ class Door(HttpToolsProtocol):
             self._head_since = self._last_data
         if self._head_since is not None:
             self._head_bytes += len(data)
+        self._is_large = self._head_bytes > HEAD_BYTES or len(data) > HEAD_BYTES
         super().data_received(data)
         if self._head_since is not None and self._head_bytes > HEAD_BYTES:
             self._refusal = self._refusal or _too_large()
@@ -139,6 +133,9 @@ class Door(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         if self._head_since is not None and now - self._head_since > HEAD_SECONDS:
+            if not self._has_begun:
+                self.transport.close()  # a browser opens connections ahead: it would take a 408 for its next answer
+                return
             self._turn_away(Refusal("request_too_slow", status=408, seconds=int(HEAD_SECONDS)))
         elif self.awaits_body and not self.flow.read_paused and now - self._last_data > BODY_SECONDS:
             self._turn_away(Refusal("request_too_slow", status=408, seconds=int(BODY_SECONDS)))
@@ -157,14 +154,16 @@ class Door(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._head_since = self.house.now()
-        self._head_bytes = 0
+        self._has_begun = True
 
     def on_headers_complete(self) -> None:
         self._head_since = None
+        self._head_bytes = 0
+        self._has_begun = False
         self._is_in_message = True
         if self._refusal is not None:
             return
-        self._refusal = _judge(self.url, self.headers, self.parser)
+        self._refusal = _judge(self.url, self.headers, self.parser, may_be_large=self._is_large)
         if self._refusal is not None:
             return
         self.scope["extensions"] = {"door": {"connection": self}}
@@ -205,11 +204,17 @@ class Door(HttpToolsProtocol):
         self.transport.close()
 
 
-def _judge(url: bytes, fields: list[tuple[bytes, bytes]], parser: httptools.HttpRequestParser) -> Refusal | None:
+def _length(field: tuple[bytes, bytes]) -> int:
+    return len(field[0]) + len(field[1])
+
+
+def _judge(
+    url: bytes, fields: list[tuple[bytes, bytes]], parser: httptools.HttpRequestParser, *, may_be_large: bool
+) -> Refusal | None:
     """The union of what httptools and h11 refuse, and the bounds on a head."""
     if len(url) > TARGET_BYTES:
         return Refusal("request_head_too_large", status=414, limit_bytes=TARGET_BYTES, limit_fields=HEAD_FIELDS)
-    if len(fields) > HEAD_FIELDS or sum(len(name) + len(value) for name, value in fields) > HEAD_BYTES:
+    if len(fields) > HEAD_FIELDS or (may_be_large and sum(map(_length, fields)) > HEAD_BYTES):
         return _too_large()
     version = parser.get_http_version()
     if version not in {"1.1", "1.0"}:

@@ -23,4 +23,4 @@ class Gate:
             Refusal: 503 without usable routes, 401 without a valid credential, 403 when it is not made for this.
         """
         self._freshness.check()
-        return credentials.admit(call.method, call.headers, self._table.credential, self._wall(), scopes)
+        return credentials.admit(call.method, call.headers, self._table.credential, self._wall, scopes)

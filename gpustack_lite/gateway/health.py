@@ -22,15 +22,17 @@ class Health:
     def __init__(self, freshness: Freshness, server: ServerClient) -> None:
         self._freshness = freshness
         self._server = server
+        self._was_ready = False
 
     async def alive(self, call: Call) -> None:
         await call.answer_json(200, {"status": "ok"})
 
     async def ready(self, call: Call) -> None:
-        """With routes that are good, a dead server does not make us unready: we serve on."""
+        """At first the server and its worker must be there too; later good routes are enough, for we serve on."""
         refused = self._refused()
         status, said = await self._ask_server()
-        is_ready = refused is None and (status is None or status < 400)
+        self._was_ready = self._was_ready or status == 200
+        is_ready = refused is None and (self._was_ready or status is None)
         document = {
             "status": "ready" if is_ready else "not_ready",
             "routes": refused.code if refused else "fresh",

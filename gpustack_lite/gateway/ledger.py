@@ -1,8 +1,7 @@
 """The account of requests that reached an engine: one row each, however they ended."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -77,18 +76,11 @@ class Ledger:
     dropped_rows: int = 0
     _rows: list[UsageRow] = field(default_factory=list)
 
-    @contextmanager
-    def open(self, request_id: str, credential: Credential, model: str, path: str) -> Iterator[Entry]:
-        """The row is written when the `with` is left, whatever the reason."""
-        entry = Entry(request_id, credential, model, path, self.clock.wall(), self.clock.monotonic())
-        self.in_flight += 1
-        try:
-            yield entry
-        finally:
-            self.in_flight -= 1
-            self._close(entry)
+    def open(self, request_id: str, credential: Credential, model: str, path: str) -> "Open":
+        """For `with`: the row is written when it is left, whatever the reason."""
+        return Open(self, Entry(request_id, credential, model, path, self.clock.wall(), self.clock.monotonic()))
 
-    def _close(self, entry: Entry) -> None:
+    def close(self, entry: Entry) -> None:
         if entry.instance_id is None:
             return
         if len(self._rows) >= MOST_ROWS:
@@ -104,3 +96,19 @@ class Ledger:
     def forget(self, count: int) -> None:
         """The oldest `count` rows are on disk."""
         del self._rows[:count]
+
+
+@dataclass(slots=True)
+class Open:
+    """A request that is under way."""
+
+    ledger: Ledger
+    entry: Entry
+
+    def __enter__(self) -> Entry:
+        self.ledger.in_flight += 1
+        return self.entry
+
+    def __exit__(self, *_: object) -> None:
+        self.ledger.in_flight -= 1
+        self.ledger.close(self.entry)

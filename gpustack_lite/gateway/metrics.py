@@ -1,8 +1,7 @@
 """/metrics: the few numbers of this process, in Prometheus' text format, for whoever may read."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpustack_lite.gateway import credentials
@@ -22,12 +21,8 @@ class Metrics:
         self._cli_token_file = cli_token_file
         self._answers: Counter[tuple[str, int]] = Counter()
 
-    @contextmanager
-    def counted(self, call: Call) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self._answers[_plane(call.path), call.status or CLIENT_GONE] += 1
+    def count(self, call: Call) -> None:
+        self._answers[_plane(call.path), call.status or CLIENT_GONE] += 1
 
     async def show(self, call: Call) -> None:
         """For keys that may read, and for this machine's own command line, also while there are no routes."""

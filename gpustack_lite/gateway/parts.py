@@ -1,5 +1,6 @@
 """The gateway's parts, put together once."""
 
+import itertools
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from pathlib import Path
@@ -40,6 +41,12 @@ class Chore(NamedTuple):
     every_seconds: float
 
 
+def numbered(prefix: str) -> Callable[[], str]:
+    """Ids that nobody else makes: randomness is asked once, not for every request."""
+    count = itertools.count(1)
+    return lambda: f"{prefix}-{next(count):x}"
+
+
 class Parts:
     def __init__(
         self, settings: Settings, ports: Ports, me: Identity, *, server_socket: Path, data_dir: Path, index: int
@@ -74,7 +81,7 @@ class Parts:
             relaying=self.relaying,
             health=Health(self.freshness, server),
             metrics=Metrics(gate, self._gauges(uploads), self.ports.disk, cli_token_file),
-            unique_id=self.ports.randomness.unique_id,
+            unique_id=numbered(self.ports.randomness.unique_id()),
         )
 
     def _gauges(self, uploads: Uploads) -> dict[str, Gauge]:

@@ -1,6 +1,7 @@
 """Everything that is not the data plane goes to the server, streaming both ways."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from gpustack_lite.errors import Refusal
@@ -14,8 +15,8 @@ from gpustack_lite.relay.pool import Lent, Pool
 from gpustack_lite.relay.target import Target
 
 DAY_SECONDS = 86_400.0
-PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=35.0, idle_seconds=DAY_SECONDS)
-"""A log that is followed may be silent for hours; a question waits longer than the 25 s of a long poll, no more."""
+PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=65.0, idle_seconds=DAY_SECONDS)
+"""A log that is followed may be silent for hours; a question waits longer than any long poll (60 s), no more."""
 UPLOAD_PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=DAY_SECONDS, idle_seconds=DAY_SECONDS)
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_BODY = frozenset({204, 304})
@@ -48,10 +49,10 @@ class Relaying:
     async def _ask(self, call: Call) -> Lent:
         if not call.has_body:
             return await self._whole(call, b"")
+        if call.content_length is None:
+            return await self._streamed(call, b"")  # it may begin with a long silence, as a log does
         data, has_more = await call.receive()
-        if not has_more:
-            return await self._whole(call, data)
-        return await self._streamed(call, data)
+        return await self._streamed(call, data) if has_more else await self._whole(call, data)
 
     async def _whole(self, call: Call, body: bytes) -> Lent:
         """A write never goes out on a connection that the server may just have closed: it could not be repeated."""
@@ -66,13 +67,15 @@ class Relaying:
         length = call.content_length
         connection.begin(method, [requests.to_server(call, method, length)], UPLOAD_PATIENCE)
         pump = asyncio.create_task(_pump(call, connection, first, is_chunked=length is None))
-        try:
-            await connection.head()
-        except (UpstreamFailed, asyncio.CancelledError):
-            self._pool.drop(connection)
-            raise
-        finally:
-            pump.cancel()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._pool.drop, connection)
+            try:
+                await connection.head()
+            finally:
+                if not pump.done():
+                    connection.spoil()
+                    pump.cancel()
+            undo.pop_all()
         return self._pool.lend(self.target, connection)
 
     async def _pass_on(self, call: Call, answer: Connection) -> None:

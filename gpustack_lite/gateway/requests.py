@@ -70,7 +70,7 @@ def kept_of_error(fields: Iterable[Field]) -> list[Field]:
     return [field for field in fields if field[0] == b"retry-after"]
 
 
-def of_server(fields: Iterable[Field]) -> list[Field]:
+def of_server(fields: Sequence[Field]) -> list[Field]:
     return end_to_end(fields, drop=_NOT_FROM_SERVER)
 
 

@@ -1,7 +1,6 @@
 """The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
@@ -72,20 +71,16 @@ class RouteTable:
             raise Refusal("model_not_found", status=404, param="model", model=name)
         return route
 
-    @contextmanager
-    def lease(self, name: str, *, without: Collection[int] = ()) -> Iterator[Endpoint]:
-        """Hold the least busy replica of a model; its place is given back however the request ends.
+    def lease(self, name: str, *, without: Collection[int] = ()) -> "Lease":
+        """For `with`: hold the least busy replica of a model; its place is given back however the request ends.
 
         Raises:
             Refusal: `model_not_found`, or `model_not_ready` when no replica (outside `without`) is ready.
         """
-        endpoint = self._choose(self.route(name), without)
-        instance_id = endpoint.instance_id
+        return Lease(self, self._choose(self.route(name), without))
+
+    def hold(self, instance_id: int) -> None:
         self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
-        try:
-            yield endpoint
-        finally:
-            self._give_back(instance_id)
 
     def _choose(self, route: ModelRoute, without: Collection[int]) -> Endpoint:
         """Among the equally busy ones each has its turn."""
@@ -99,7 +94,7 @@ class RouteTable:
         start = turn % len(endpoints)
         return min(endpoints[start:] + endpoints[:start], key=lambda each: self._in_flight.get(each.instance_id, 0))
 
-    def _give_back(self, instance_id: int) -> None:
+    def give_back(self, instance_id: int) -> None:
         left = self._in_flight[instance_id] - 1
         if left:
             self._in_flight[instance_id] = left
@@ -112,6 +107,23 @@ class RouteTable:
 
     def leases(self) -> dict[int, int]:
         return dict(self._in_flight)
+
+
+class Lease:
+    """A class and not a generator: it is entered for every request."""
+
+    __slots__ = ("_endpoint", "_table")
+
+    def __init__(self, table: RouteTable, endpoint: Endpoint) -> None:
+        self._table = table
+        self._endpoint = endpoint
+
+    def __enter__(self) -> Endpoint:
+        self._table.hold(self._endpoint.instance_id)
+        return self._endpoint
+
+    def __exit__(self, *_: object) -> None:
+        self._table.give_back(self._endpoint.instance_id)
 
 
 def _confirms(said: Revision, ours: Revision) -> bool:

@@ -83,6 +83,14 @@ def of_ends(first: bytes | bytearray, last: bytes | bytearray) -> Usage | None:
 
 
 def _of(said: UsageDoc) -> Usage:
+    prompt, completion = said.prompt_tokens, said.completion_tokens
+    is_plain = said.prompt_tokens_details is None and said.completion_tokens_details is None
+    if is_plain and prompt is not None and completion is not None and 0 <= prompt <= _MOST and 0 <= completion <= _MOST:
+        return Usage(prompt, completion)
+    return _of_any(said)
+
+
+def _of_any(said: UsageDoc) -> Usage:
     cached = _first(_each(said.prompt_tokens_details, said.input_tokens_details, "cached_tokens"))
     return Usage(
         prompt_tokens=_first((said.prompt_tokens, _anthropic_input(said))),

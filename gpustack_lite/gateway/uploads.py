@@ -1,8 +1,5 @@
 """Request bodies that are held in memory, each bounded, and all of them together."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway.call import Call
 
@@ -16,14 +13,9 @@ class Uploads:
         self.most_held_bytes = limit_bytes * _BODIES_AT_ONCE
         self.held_bytes = 0
 
-    @contextmanager
-    def held(self, call: Call) -> Iterator["Upload"]:
-        """The body counts as held until `let_go`, at the latest until the `with` is left."""
-        upload = Upload(self, call)
-        try:
-            yield upload
-        finally:
-            upload.let_go()
+    def held(self, call: Call) -> "Upload":
+        """For `with`: the body counts as held until `let_go`, at the latest until the `with` is left."""
+        return Upload(self, call)
 
 
 class Upload:
@@ -31,6 +23,12 @@ class Upload:
         self._all = all_uploads
         self._call = call
         self.held_bytes = 0
+
+    def __enter__(self) -> "Upload":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.let_go()
 
     def let_go(self) -> None:
         self._all.held_bytes -= self.held_bytes

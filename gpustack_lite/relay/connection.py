@@ -99,6 +99,10 @@ class Connection(asyncio.Protocol):
     def is_reusable(self) -> bool:
         return self.is_complete and self._keeps_alive and not self.is_lost and not self._chunks
 
+    def spoil(self) -> None:
+        """The request was not sent to its end: nothing can follow it."""
+        self._keeps_alive = False
+
     def rest(self) -> None:
         """Between two exchanges. Whatever the other side sends now ends the connection."""
         self._is_busy = False

@@ -1,6 +1,6 @@
 """Message heads made anew from parsed fields: what belongs to one hop stays there, and framing is said once."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 Field = tuple[bytes, bytes]
 
@@ -18,19 +18,21 @@ HOP_BY_HOP = frozenset(
     }
 )
 """RFC 9110 section 7.6.1, with what older programs send."""
-FRAMING = frozenset({b"content-length", b"expect"})
+ONE_HOP = HOP_BY_HOP | {b"content-length", b"expect"}
+"""With what frames the body, which is said anew."""
+_BODILESS = frozenset({b"GET", b"HEAD", b"DELETE", b"OPTIONS"})
 
 
 class UnsafeHead(ValueError):
     """A field holds a line end or a zero: sending it would write a second head."""
 
 
-def end_to_end(fields: Iterable[Field], *, drop: Collection[bytes] = ()) -> list[Field]:
-    """Fields that may travel on: neither hop-by-hop, nor named by Connection, nor framing, nor in `drop`."""
-    given = [(name.lower(), value) for name, value in fields]
-    named = named_by_connection(given)
-    refused = HOP_BY_HOP | FRAMING | named | frozenset(drop)
-    return [field for field in given if field[0] not in refused]
+def end_to_end(fields: Sequence[Field], *, drop: Collection[bytes] = frozenset()) -> list[Field]:
+    """Fields that may travel on: neither of one hop, nor named by Connection, nor in `drop`. Names are lower case."""
+    named = named_by_connection(fields)
+    if named:
+        return [each for each in fields if each[0] not in ONE_HOP and each[0] not in drop and each[0] not in named]
+    return [each for each in fields if each[0] not in ONE_HOP and each[0] not in drop]
 
 
 def named_by_connection(fields: Iterable[Field]) -> frozenset[bytes]:
@@ -48,7 +50,7 @@ def serialise(method: bytes, path: bytes, fields: Iterable[Field], *, length: in
     lines += [b"%s: %s" % field for field in fields]
     if length is None:
         lines.append(b"transfer-encoding: chunked")
-    elif length or method not in {b"GET", b"HEAD", b"DELETE", b"OPTIONS"}:
+    elif length or method not in _BODILESS:
         lines.append(b"content-length: %d" % length)
     head = b"\r\n".join(lines)
     if head.count(b"\n") != len(lines) - 1 or head.count(b"\r") != len(lines) - 1 or b"\0" in head:

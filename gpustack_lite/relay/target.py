@@ -1,6 +1,7 @@
 """Where a relayed request goes: a TCP address or a Unix socket."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Target:
         return f"{shown}:{self.port}".encode()
 
 
+@lru_cache(maxsize=4096)
 def parse(address: str) -> Target:
     """From host:port, [v6]:port or unix:PATH.
 

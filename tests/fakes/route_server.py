@@ -36,6 +36,7 @@ class RouteServer:
         self.statuses: list[GatewayStatus] = []
         self.usage_answer = 204
         self.uploaded = 0
+        self.begun: list[str] = []
         self.asked: tuple[int, int, int] = (-1, -1, -1)
         self._changed = asyncio.Condition()
         self._server: uvicorn.Server | None = None
@@ -91,6 +92,7 @@ class RouteServer:
 
         @app.middleware("http")
         async def authenticate(request: Request, call_next):  # type: ignore[no-untyped-def]
+            self.begun.append(request.url.path)
             is_gateway = request.headers.get("authorization") == f"Bearer {TOKEN}"
             if request.url.path.startswith("/api/gateway/") and not is_gateway:
                 return JSONResponse({"error": {"code": "invalid_api_key"}}, status_code=401)

@@ -417,3 +417,17 @@ async def test_requests_on_one_connection_are_answered_in_order(world: World) ->
     received = await world.raw(requests.encode())
     assert received.count(b"HTTP/1.1 200 OK") == 3
     assert received.index(b'"version"') > received.index(b'"ok"')
+
+
+async def test_an_upload_that_begins_with_silence_reaches_the_server_at_once(world: World) -> None:
+    reached = asyncio.Event()
+    world.server.begun.clear()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        await until(lambda: "/api/v1/upload" in world.server.begun)
+        reached.set()
+        yield b"late"
+
+    answer = await world.client.post("/api/v1/upload", content=pieces())
+    assert reached.is_set()
+    assert answer.json() == {"bytes": 4}

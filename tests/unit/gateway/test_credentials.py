@@ -24,7 +24,7 @@ def key(**fields: object) -> Credential:
 
 def ask(headers: dict[bytes, bytes], credential: Credential | None, method: str = "POST") -> Credential:
     known = {} if credential is None else {credential.digest: credential}
-    return admit(method, headers, known.get, NOW)
+    return admit(method, headers, known.get, lambda: NOW)
 
 
 def code(headers: dict[bytes, bytes], credential: Credential | None, method: str = "POST") -> str:

@@ -188,3 +188,10 @@ async def test_a_writer_waits_while_the_other_side_does_not_take() -> None:
     line.connection.resume_writing()
     await writing
     assert line.transport.written == b"requestmore"
+
+
+async def test_a_connection_whose_request_was_not_sent_to_its_end_is_not_used_again() -> None:
+    line = Line().hears(HEAD + b"hello")
+    line.connection.spoil()
+    assert await line.body() == b"hello"
+    assert not line.connection.is_reusable
