@@ -31,22 +31,21 @@ _COUNTED = frozenset({"ctx-size", "parallel", "ubatch-size", "batch-size", "embe
 
 _FAILURES = (
     Failure("engine_out_of_memory", r"failed to allocate|insufficient memory|unable to allocate|std::bad_alloc"),
-    Failure("engine_out_of_memory", r"failed to (?:create|initialize).*buffer|cudaMalloc failed|CannotAllocateMemory"),
+    Failure("engine_unknown_architecture", r"unknown model architecture: '(?P<architecture>[^']*)'"),
+    Failure("engine_gguf_version", r"GGUFv1 is no longer supported|this GGUF file is version|unsupported GGUF version"),
     Failure("engine_file_truncated", r"data is not within the file bounds|model is corrupted or incomplete"),
     Failure("engine_file_truncated", r"exceeds remaining file size|failed to read (?:key-value pairs|tensor)"),
-    Failure("engine_file_missing", r"No such file or directory|failed to open GGUF file"),
-    Failure("engine_file_invalid", r"invalid magic|failed to load model from|tensor .* has wrong shape|missing tensor"),
-    Failure("engine_gguf_version", r"GGUFv1 is no longer supported|GGUF version .* (?:larger|unsupported)|bad version"),
-    Failure("engine_unknown_architecture", r"unknown model architecture: '(?P<architecture>[^']*)'"),
-    Failure("engine_port_in_use", r"couldn't bind|[Aa]ddress already in use|failed to bind"),
-    Failure("engine_illegal_instruction", r"[Ii]llegal instruction|SIGILL"),
     Failure("engine_library_missing", r"(?P<library>\S+\.so\S*): cannot open shared object file"),
     Failure("engine_library_missing", r"the engine's library could not be loaded: (?P<library>.*)"),
+    Failure("engine_file_missing", r"failed to open GGUF file"),
+    Failure("engine_file_invalid", r"invalid magic|has wrong shape|missing tensor|failed to load model from"),
+    Failure("engine_port_in_use", r"couldn't bind|[Aa]ddress already in use|failed to bind"),
+    Failure("engine_illegal_instruction", r"[Ii]llegal instruction|SIGILL"),
     Failure(
-        "engine_option_refused", r"an option is not valid: (?P<why>.*)|error: (?:unrecognized|argument) (?P<arg>.*)"
+        "engine_option_refused", r"an option is not valid: |error: (?:unrecognized|invalid) argument|error: argument "
     ),
-    Failure("engine_option_refused", r"error: invalid argument: (?P<why>.*)"),
 )
+"""Recorded from xllamacpp 2026.10 and llama-server b11434; causes stand before what the engine says in consequence."""
 
 
 class LlamaCpp:

@@ -65,7 +65,7 @@ def _known(name: str, known: Mapping[str, Option], forbidden: frozenset[str]) ->
         return known[name]
     param = f"options.{name}"
     if name.lstrip("-") in forbidden:
-        raise Refusal("option_not_allowed", status=403, param=param, option=name)
+        raise Refusal("option_not_allowed", param=param, option=name)
     similar = difflib.get_close_matches(name[:64].lstrip("-").replace("_", "-"), known, n=3, cutoff=0.6)
     if similar:
         raise Refusal("option_unknown", param=param, option=name, similar=", ".join(similar))

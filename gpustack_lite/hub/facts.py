@@ -58,7 +58,7 @@ class _Roots:
     def real(self, path: Path) -> Path:
         real = Path(os.path.realpath(path))
         if not any(real.is_relative_to(root) for root in self._allowed):
-            raise Refusal("path_outside_roots", status=403, param="source", path=str(path), roots=self._shown)
+            raise Refusal("path_outside_roots", param="source", path=str(path), roots=self._shown)
         if not os.path.lexists(real):
             raise Refusal("source_missing", param="source", path=str(path))
         return real

@@ -102,7 +102,6 @@ VALUES = {
     "top-p": ("sampling.top_p", float),
     "typical": ("sampling.typ_p", float),
     "ubatch-size": ("n_ubatch", int),
-    "verbosity": ("verbosity", int),
     "xtc-probability": ("sampling.xtc_probability", float),
     "xtc-threshold": ("sampling.xtc_threshold", float),
     "yarn-attn-factor": ("yarn_attn_factor", float),
