@@ -17,7 +17,7 @@ from gpustack_lite.gateway.spool import Spool
 from gpustack_lite.ports import Ports
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import GatewayStatus, RoutesReply, UsageBatch, UsageRow
+from gpustack_lite.wire import GatewayStatus, RoutesReply
 
 log = logging.getLogger(__name__)
 AWAY_SECONDS = 0.25
@@ -203,16 +203,17 @@ class UsageCourier:
                 wanted = REFUSED_SECONDS
         return wanted
 
-    async def _deliver(self, rows: list[UsageRow]) -> bool:
+    async def _deliver(self, rows: list[bytes]) -> bool:
         for start in range(0, len(rows), BATCH_ROWS):
             if not await self._post(rows[start : start + BATCH_ROWS]):
                 return False
         return True
 
-    async def _post(self, rows: list[UsageRow]) -> bool:
-        batch = UsageBatch(gateway_id=self._gateway_id, rows=tuple(rows))
+    async def _post(self, rows: list[bytes]) -> bool:
+        """A wire.UsageBatch, made of rows that are JSON already."""
+        batch = b'{"gateway_id":"%s","rows":[%s]}' % (self._gateway_id.encode(), b",".join(rows))
         try:
-            status, _ = await self._server.ask(b"POST", b"/api/gateway/v1/usage", batch.model_dump_json().encode())
+            status, _ = await self._server.ask(b"POST", b"/api/gateway/v1/usage", batch)
         except UpstreamFailed:
             return False
         if status != 204:

@@ -1,6 +1,7 @@
 """One meaning for every path: which plane it belongs to is decided on the very string that is sent on."""
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from gpustack_lite.errors import Refusal
@@ -14,6 +15,7 @@ _KEPT = "/:@!$&'()*+,;=-._~"
 ALIAS = "/v1-openai/"
 
 
+@lru_cache(maxsize=1024)
 def canonical(raw_path: bytes) -> str:
     """The decoded path. Names of models may hold slashes, so `%2F` is taken where a name may stand.
 
@@ -46,6 +48,7 @@ def _decoded(raw_path: bytes) -> bytes:
     return parts[0] + b"".join(bytes([int(part[:2], 16)]) + part[2:] for part in parts[1:])
 
 
+@lru_cache(maxsize=1024)
 def encoded(path: str) -> bytes:
     """For the request line of whoever the request is sent on to."""
     return quote(path, safe=_KEPT).encode("ascii")

@@ -103,7 +103,9 @@ class RouteTable:
 
     def has_another(self, name: str, without: Collection[int]) -> bool:
         route = self.models.get(name)
-        return route is not None and any(each.instance_id not in without for each in route.endpoints)
+        if route is None or not without:
+            return route is not None and bool(route.endpoints)
+        return any(each.instance_id not in without for each in route.endpoints)
 
     def leases(self) -> dict[int, int]:
         return dict(self._in_flight)

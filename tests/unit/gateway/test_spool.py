@@ -38,8 +38,8 @@ def row(number: int) -> UsageRow:
     )
 
 
-def ids(rows: Collection[UsageRow]) -> list[str]:
-    return [each.request_id for each in rows]
+def ids(rows: Collection[bytes]) -> list[str]:
+    return [UsageRow.model_validate_json(each).request_id for each in rows]
 
 
 def waiting(of: Spool) -> list[str]:
