@@ -66,4 +66,6 @@ def _file_url_path(source: str) -> str:
     if not source.lower().startswith("file:"):
         return source
     rest = source[len("file:") :]
-    return rest[2:] if rest.startswith("///") else rest
+    if rest.startswith("//") and not rest.startswith("///"):
+        raise Refusal("unknown_source", param="source", source=source)
+    return rest.removeprefix("//")
