@@ -26,6 +26,9 @@ class Published(Protocol):
     def newer(self, epoch: int, models_revision: int, credentials_revision: int) -> RoutesReply | None:
         """The sections that differ from what the gateway holds, or None when it holds everything."""
 
+    async def catch_up(self, seconds: float) -> None:
+        """Until `newer` knows of all that was committed before the call, or the time is over."""
+
 
 class Heartbeats(Protocol):
     """Kept in memory and written together by `liveness`."""

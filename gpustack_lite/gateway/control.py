@@ -1,6 +1,7 @@
 """What the gateway and the server tell each other: routes by long poll, status each second, usage when there is any."""
 
 import asyncio
+import contextlib
 import logging
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from gpustack_lite.wire import GatewayStatus, RoutesReply
 
 log = logging.getLogger(__name__)
 AWAY_SECONDS = 0.25
+CATCH_UP_SECONDS = 1.0
 REFUSED_SECONDS = 1.0
 POLL_PAUSE_SECONDS = 0.05
 COALESCE_SECONDS = 0.2
@@ -38,6 +40,17 @@ class RoutesPoll:
         self._server = server
         self._signals = signals
         self._trouble: str | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        return self._trouble is None
+
+    async def look_now(self) -> None:
+        """A question of its own beside the long poll; when it fails, the poll says so."""
+        with contextlib.suppress(UpstreamFailed):
+            status, body = await self._server.ask(b"GET", self._question() + b"&now=true")
+            if status == 200:
+                self._take(body)
 
     async def step(self) -> float:
         try:
@@ -84,6 +97,29 @@ class RoutesPoll:
             log.info("server_reached")
         else:
             log.warning("server_away", extra={"cause": trouble})
+
+
+class CatchUp:
+    """Before the gateway says no: does it hold all that the API has told by now?
+
+    Without it a model that the API calls ready is refused for the tenth of a second until its route arrives.
+    """
+
+    def __init__(self, poll: RoutesPoll) -> None:
+        self._poll = poll
+        self._lock = asyncio.Lock()
+        self._asked = 0
+
+    async def __call__(self) -> None:
+        """One question serves everybody who came before it was asked."""
+        if not self._poll.is_connected:
+            return
+        seen = self._asked
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_SECONDS), self._lock:
+                if self._asked == seen:
+                    self._asked += 1
+                    await self._poll.look_now()
 
 
 class CopyKeeper:

@@ -8,6 +8,7 @@ from gpustack_lite.gateway import bodies, requests
 from gpustack_lite.gateway.answers import NotReady
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Call
+from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.gate import Gate
@@ -61,12 +62,15 @@ class AnotherReplica(Exception):
 
 
 class Inference:
-    def __init__(self, table: RouteTable, gate: Gate, pool: Pool, ledger: Ledger, uploads: Uploads) -> None:
+    def __init__(
+        self, table: RouteTable, gate: Gate, pool: Pool, ledger: Ledger, uploads: Uploads, *, catch_up: CatchUp
+    ) -> None:
         self._table = table
         self._gate = gate
         self._pool = pool
         self._ledger = ledger
         self._uploads = uploads
+        self._catch_up = catch_up
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
@@ -83,6 +87,8 @@ class Inference:
         asked = bodies.read(body)
         is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
         pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
+        if not self._table.has_another(asked.model, ()):
+            await self._catch_up()
         return Wish(self._table.route(asked.model), asked, pieces, is_ours, upload)
 
     async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:

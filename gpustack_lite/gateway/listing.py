@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway.call import Call
+from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.routes import RouteTable
@@ -13,9 +14,10 @@ OWNER = "gpustack-lite"
 
 
 class Listing:
-    def __init__(self, table: RouteTable, gate: Gate) -> None:
+    def __init__(self, table: RouteTable, gate: Gate, catch_up: CatchUp) -> None:
         self._table = table
         self._gate = gate
+        self._catch_up = catch_up
 
     async def list(self, call: Call) -> None:
         credential = self._gate.admit(call)
@@ -24,6 +26,8 @@ class Listing:
 
     async def show(self, call: Call, name: str) -> None:
         credential = self._gate.admit(call)
+        if name not in self._table.models:
+            await self._catch_up()
         route = self._table.route(name)
         if not may_use(credential, name):
             raise Refusal("model_not_allowed", status=403, param="model", model=name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uvicorn import Config
 
 from gpustack_lite.gateway.app import Surface
-from gpustack_lite.gateway.control import CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
+from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
 from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.gate import Gate
@@ -74,10 +74,11 @@ class Parts:
 
     def _surface(self, settings: Settings, server: ServerClient, cli_token_file: Path) -> Surface:
         gate = Gate(self.table, self.freshness, self.ports.clock)
+        catch_up = CatchUp(self.poll)
         uploads = Uploads(settings.request_body_bytes)
         return Surface(
-            inference=Inference(self.table, gate, self.pool, self.ledger, uploads),
-            listing=Listing(self.table, gate),
+            inference=Inference(self.table, gate, self.pool, self.ledger, uploads, catch_up=catch_up),
+            listing=Listing(self.table, gate, catch_up),
             relaying=self.relaying,
             health=Health(self.freshness, server),
             metrics=Metrics(gate, self._gauges(uploads), self.ports.disk, cli_token_file),

@@ -16,6 +16,9 @@ from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Credential, ModelRoute, RoutesReply
 
 COALESCE_SECONDS = 0.1
+ASKED_FOR = "publish_now"
+"""The topic that wakes the step for a gateway that asks."""
+_LOOKED = "publish_looked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,10 @@ def _digest(section: Sequence[BaseModel]) -> str:
 
 
 class Publisher:
-    """`newer` for requests, `step` for the loop. Only under a lease are revisions moved; other servers read along."""
+    """`newer` and `catch_up` for requests, `step` for the loop.
+
+    Only under a lease are revisions moved; other servers read along.
+    """
 
     def __init__(self, db: Database, signals: Signals, clock: Clock) -> None:
         self._db = db
@@ -49,6 +55,8 @@ class Publisher:
         self._reply: RoutesReply | None = None
         self._digests: tuple[str, str] | None = None
         self._last_at = -COALESCE_SECONDS
+        self._looks_begun = 0
+        self._looks_ended = 0
         self.epoch: int | None = None
         """Of the lease that this server holds."""
 
@@ -64,14 +72,27 @@ class Publisher:
             return None
         return now.model_copy(update={"models": models, "credentials": credentials})
 
+    async def catch_up(self, seconds: float) -> None:
+        """Until what is kept contains all that was committed before the call, or the time is over."""
+        wanted = self._looks_begun + 1
+        deadline = self._clock.monotonic() + seconds
+        with self._signals.listen(_LOOKED) as listener:
+            self._signals.touch(ASKED_FOR)
+            while self._looks_ended < wanted and (left := deadline - self._clock.monotonic()) > 0:
+                listener.clear()
+                await listener.wait(left)
+
     async def step(self) -> float | None:
         await self._coalesce()
+        self._looks_begun += 1
         async with self._db.read() as session:
             view = await publishing.view(session, self._clock.wall())
         sections = _sections(view)
         if self.epoch is not None and (sections.digests != self._digests or view.leaving):
             view, sections = await self._number(self.epoch)
         self._keep(view, sections)
+        self._looks_ended = self._looks_begun
+        self._signals.touch(_LOOKED)
         return None
 
     async def _coalesce(self) -> None:

@@ -8,11 +8,11 @@ from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.server import draining, liveness, placements, replicas, tidying
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
-from gpustack_lite.server.publish import Publisher
+from gpustack_lite.server.publish import ASKED_FOR, Publisher
 
 Step = Callable[[], Awaitable[float | None]]
 HEARTBEATS_WRITTEN_EVERY_SECONDS = 5.0
-PUBLISH_TOPICS = ("models", "instances", "workers", "credentials", "progress")
+PUBLISH_TOPICS = ("models", "instances", "workers", "credentials", "progress", ASKED_FOR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ class Published:
             return None
         return now
 
+    async def catch_up(self, seconds: float) -> None:
+        """What is here is all there is."""
+
 
 @dataclass
 class Heartbeats:

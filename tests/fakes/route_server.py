@@ -70,12 +70,12 @@ class RouteServer:
             credentials=self.credentials,
         )
 
-    async def _poll(self, epoch: int, models: int, credentials: int) -> Response:
+    async def _poll(self, epoch: int, models: int, credentials: int, seconds: float) -> Response:
         self.asked = (epoch, models, credentials)
         async with self._changed:
             self._changed.notify_all()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(seconds):
                     await self._changed.wait_for(
                         lambda: (
                             (epoch, models, credentials)
@@ -99,8 +99,8 @@ class RouteServer:
             return await call_next(request)
 
         @app.get("/api/gateway/v1/routes")
-        async def routes(epoch: int, models: int, credentials: int) -> Response:
-            return await self._poll(epoch, models, credentials)
+        async def routes(epoch: int, models: int, credentials: int, now: bool = False) -> Response:
+            return await self._poll(epoch, models, credentials, 0.001 if now else 5)
 
         @app.post("/api/gateway/v1/usage")
         async def usage(batch: UsageBatch) -> Response:

@@ -1,5 +1,6 @@
 """What workers report, and what follows: order of events (case B11), levels, ends, silence, drain, routes."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -293,6 +294,20 @@ async def test_a_gateway_gets_only_what_it_does_not_have(one: Cluster, worker: F
     assert partly is not None
     assert (partly.models, partly.credentials) == (now.models, None)
     assert one.publisher.newer(now.epoch - 1, now.models_revision, now.credentials_revision) == now
+
+
+async def test_who_asks_for_all_that_is_new_waits_for_a_look_that_began_after_the_question(
+    one: Cluster, worker: FakeWorker
+) -> None:
+    async def look() -> None:
+        await asyncio.sleep(0)
+        await one.publisher.step()
+
+    await one.settle()
+    await one.add_model()
+    await asyncio.gather(one.publisher.catch_up(30), look())
+    assert [route.name for route in latest(one).models or ()] == ["m"]
+    await one.publisher.catch_up(0)
 
 
 async def test_nothing_new_moves_no_revision(one: Cluster, worker: FakeWorker) -> None:

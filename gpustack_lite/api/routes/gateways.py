@@ -14,6 +14,7 @@ from gpustack_lite.wire import GatewayStatus, RoutesReply, UsageBatch
 
 router = APIRouter(prefix="/api/gateway/v1", tags=["gateways"], include_in_schema=False)
 POLL_SECONDS = 25.0
+CATCH_UP_SECONDS = 0.9
 
 
 @router.get("/routes")
@@ -24,16 +25,23 @@ async def routes(
     models: int = -1,
     credentials: int = -1,
     wait: Annotated[float, Query(ge=0, le=60)] = POLL_SECONDS,
+    *,
+    now: bool = False,
 ) -> Response:
-    """The sections that differ from the gateway's, as soon as one does; 204 when none did."""
+    """The sections that differ from the gateway's, as soon as one does; 204 when none did.
+
+    With `now` the answer comes at once and holds whatever the API has told anybody before.
+    """
 
     context.gateways.asked((epoch, credentials))
     context.signals.touch(TOPIC)
+    if now:
+        await context.published.catch_up(CATCH_UP_SECONDS)
 
     async def look() -> RoutesReply | None:
         return context.published.newer(epoch, models, credentials)
 
-    found = await poll(context, ("routes",), wait, look)
+    found = await poll(context, ("routes",), 0 if now else wait, look)
     if found is None:
         return Response(status_code=204)
     return Response(found.model_dump_json(), media_type="application/json")

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from gpustack_lite.gateway.control import (
     AWAY_SECONDS,
     CONFIRMED_EVERY_SECONDS,
     EVERY_REVISION,
+    CatchUp,
     CopyKeeper,
     RoutesPoll,
     StatusReporter,
@@ -103,6 +105,42 @@ async def test_trouble_is_said_once_and_its_end_too(caplog: pytest.LogCaptureFix
     for _ in range(5):
         await polling.poll.step()
     assert [record.message for record in caplog.records] == ["server_away", "server_reached"]
+
+
+async def test_before_a_no_the_server_is_asked_what_is_new_and_one_question_serves_all_who_wait() -> None:
+    polling = Polling(GOOD)
+    catch_up = CatchUp(polling.poll)
+    await asyncio.gather(*(catch_up() for _ in range(20)))
+    assert [path for _, path, _ in polling.server.asked] == [
+        b"/api/gateway/v1/routes?epoch=0&models=-1&credentials=-1&now=true"
+    ]
+    assert "m" in polling.table.models
+    await catch_up()
+    assert len(polling.server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "answer", [pytest.param((500, b"boom"), id="broken"), pytest.param(UpstreamFailed("connect_failed"), id="away")]
+)
+async def test_a_server_in_trouble_is_not_waited_for_before_a_no(answer: tuple[int, bytes] | UpstreamFailed) -> None:
+    polling = Polling(answer)
+    await CatchUp(polling.poll)()
+    assert len(polling.server.asked) == 1
+    await polling.poll.step()
+    await CatchUp(polling.poll)()
+    assert len(polling.server.asked) == 2
+
+
+async def test_a_server_that_hangs_delays_a_no_by_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*_: Any, **__: Any) -> tuple[int, bytes]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr("gpustack_lite.gateway.control.CATCH_UP_SECONDS", 0.01)
+    polling = Polling(GOOD)
+    polling.server.ask = hang  # type: ignore[method-assign]
+    async with asyncio.timeout(5):
+        await CatchUp(polling.poll)()
 
 
 def keeper(polling: Polling, path: Path) -> CopyKeeper:
