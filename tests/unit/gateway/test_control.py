@@ -39,6 +39,7 @@ class FakeServer:
 
     async def ask(self, method: bytes, path: bytes, document: bytes | None = None, **_: Any) -> tuple[int, bytes]:
         self.asked.append((method, path, document))
+        await asyncio.sleep(0)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, UpstreamFailed):
             raise answer
