@@ -4,10 +4,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
 
 from gpustack_lite.api import rights
-from gpustack_lite.api.context import Context, Ctx
+from gpustack_lite.api.context import Context, Ctx, context_of
 from gpustack_lite.api.credentials import CSRF_HEADER, Caller, Presented, digest, is_forged, presented, same
 from gpustack_lite.api.rights import Need
 from gpustack_lite.db.queries import keys, sessions, users, workers
@@ -114,3 +115,18 @@ needs_worker.__dict__["need"] = "worker"
 needs_gateway.__dict__["need"] = "gateway"
 AsWorker = Annotated[Worker, Depends(needs_worker)]
 AsGateway = Annotated[None, Depends(needs_gateway)]
+
+
+class CredentialFirst(APIRoute):
+    """A body is read once its sender is known: the framework alone would read and parse a stranger's first."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        guards = [each.call for each in self.dependant.dependencies if each.call and hasattr(each.call, "need")]
+
+        async def guarded(request: Request) -> Response:
+            for guard in guards:
+                await guard(request, context_of(request))
+            return await handle(request)
+
+        return guarded

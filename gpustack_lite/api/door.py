@@ -13,6 +13,9 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Randomness
 
 MACHINE_PREFIXES = ("/api/agent/", "/api/gateway/")
+OPEN_TO_ALL = frozenset({"/api/v1/auth/login", "/api/agent/v1/join"})
+"""Their bodies are parsed whoever sends them, so these are small."""
+STRANGER_BODY_BYTES = 64 * 1024
 PERSON_BODY_BYTES = 1024**2
 MACHINE_BODY_BYTES = 32 * 1024**2
 _LOG_UPLOAD = re.compile(r"^/api/agent/v1/logs/[^/]+$")
@@ -41,18 +44,21 @@ class Door:
         given_id = headers.get("x-request-id", "")
         scope["request_id"] = given_id if _REQUEST_ID.match(given_id) else self._randomness.unique_id()
         limit = body_limit(scope["path"])
-        refused = self._refuse(scope["path"], headers, limit)
+        refused = self._refuse(scope, headers, limit)
         answer = _with_safe_headers(send, scope["request_id"])
         if refused is not None:
             await respond(Request(scope), refused, {"Connection": "close"})(scope, receive, answer)
             return
         await self._app(scope, receive if limit is None else _bounded(receive, limit), answer)
 
-    def _refuse(self, path: str, headers: Headers, limit: int | None) -> Refusal | None:
+    def _refuse(self, scope: Scope, headers: Headers, limit: int | None) -> Refusal | None:
+        path: str = scope["path"]
         if not path.startswith(MACHINE_PREFIXES) and not host_is_ours(headers.get("host", ""), self._hosts):
             return Refusal("host_not_ours", status=421, host=headers.get("host", ""))
         if not is_canonical(path):
             return Refusal("path_not_canonical", status=400)
+        if b"%00" in scope["query_string"]:
+            return Refusal("text_not_whole", status=400, name="query")  # no database can be asked for it
         length = headers.get("content-length", "0")
         if limit is not None and length.isascii() and length.isdigit() and int(length[:18]) > limit:
             return Refusal("body_too_large", status=413, limit_bytes=limit)
@@ -95,6 +101,8 @@ def body_limit(path: str) -> int | None:
     """Bytes that a body may have; None for an engine's log, which flows through without being kept."""
     if _LOG_UPLOAD.match(path):
         return None
+    if path in OPEN_TO_ALL:
+        return STRANGER_BODY_BYTES
     return MACHINE_BODY_BYTES if path.startswith(MACHINE_PREFIXES) else PERSON_BODY_BYTES
 
 

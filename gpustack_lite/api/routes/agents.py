@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from gpustack_lite.api import rules
-from gpustack_lite.api.auth import AsWorker
+from gpustack_lite.api.auth import AsWorker, CredentialFirst
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import digest, same
 from gpustack_lite.api.log_desk import TOPIC, pour
@@ -14,7 +14,7 @@ from gpustack_lite.db.queries import assignments, inspections, statuses, tokens,
 from gpustack_lite.errors import NotFound, Refusal
 from gpustack_lite.wire import Assignment, Heartbeat, Join, Joined, LogRequest, StatusReport, Wire
 
-router = APIRouter(prefix="/api/agent/v1", tags=["agents"], include_in_schema=False)
+router = APIRouter(prefix="/api/agent/v1", tags=["agents"], include_in_schema=False, route_class=CredentialFirst)
 POLL_SECONDS = 25.0
 
 

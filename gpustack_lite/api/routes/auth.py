@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import accounts
-from gpustack_lite.api.auth import Owner, Reader
+from gpustack_lite.api.auth import CredentialFirst, Owner, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.credentials import SESSION_COOKIE, digest
 from gpustack_lite.api.replies import shows
@@ -19,7 +19,7 @@ from gpustack_lite.db.tables import User
 from gpustack_lite.errors import Refusal
 from gpustack_lite.wire import ADDRESS_HEADER
 
-router = APIRouter(tags=["auth"])
+router = APIRouter(tags=["auth"], route_class=CredentialFirst)
 
 
 @router.post("/auth/login", responses=shows(SignedIn))

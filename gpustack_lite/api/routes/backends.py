@@ -6,12 +6,12 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import describing
-from gpustack_lite.api.auth import Admin, Reader
+from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import reply, shows
 from gpustack_lite.api.schemas.public import BackendShape, VersionShape, Whole
 
-router = APIRouter(prefix="/backends", tags=["backends"])
+router = APIRouter(prefix="/backends", tags=["backends"], route_class=CredentialFirst)
 
 
 @router.get("", responses=shows(Whole[BackendShape]))

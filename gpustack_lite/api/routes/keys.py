@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import keymaking
-from gpustack_lite.api.auth import Owner, Reader
+from gpustack_lite.api.auth import CredentialFirst, Owner, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
@@ -12,7 +12,7 @@ from gpustack_lite.api.schemas.public import KeyShape, Listed, NewKey
 from gpustack_lite.db.documents import key_document
 from gpustack_lite.db.queries import keys, users
 
-router = APIRouter(prefix="/keys", tags=["keys"])
+router = APIRouter(prefix="/keys", tags=["keys"], route_class=CredentialFirst)
 
 
 @router.post("", status_code=201, responses=shows(NewKey, 201))

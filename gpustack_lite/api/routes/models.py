@@ -6,14 +6,14 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import deploying
-from gpustack_lite.api.auth import Admin, Reader
+from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import ModelCreate
 from gpustack_lite.api.schemas.public import InstanceShape, Listed, ModelShape
 from gpustack_lite.db.queries import instances, models
 
-router = APIRouter(prefix="/models", tags=["models"])
+router = APIRouter(prefix="/models", tags=["models"], route_class=CredentialFirst)
 
 
 @router.post("", status_code=201, responses=shows(ModelShape, 201))

@@ -1,5 +1,6 @@
 """Who may do what: the same rules for every carrier of a credential, and no route without a rule."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -104,6 +105,29 @@ def table(api: Api) -> dict[tuple[str, str], str]:
 
 def test_every_route_is_in_the_table_with_the_rule_that_stands_before_it(api: Api) -> None:
     assert table(api) == RULES
+
+
+WITH_A_BODY = [
+    ("POST", "/api/v1/models"),
+    ("PATCH", "/api/v1/models/1"),
+    ("POST", "/api/v1/keys"),
+    ("PATCH", "/api/v1/keys/1"),
+    ("POST", "/api/v1/backends"),
+    ("POST", "/api/v1/auth/password"),
+    ("POST", "/api/agent/v1/heartbeat"),
+    ("POST", "/api/agent/v1/status"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), WITH_A_BODY)
+async def test_a_body_is_not_read_before_its_sender_is_known(api: Api, method: str, path: str) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        raise AssertionError("a stranger's body was read")
+        yield b""
+
+    async with api.client("wrong") as client:
+        answer = await client.request(method, path, content=body(), headers={"content-type": "application/json"})
+    assert answer.status_code == 401
 
 
 def filled(path: str) -> str:

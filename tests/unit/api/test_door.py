@@ -1,7 +1,14 @@
 import httpx
 import pytest
 
-from gpustack_lite.api.door import MACHINE_BODY_BYTES, PERSON_BODY_BYTES, body_limit, host_is_ours, is_canonical
+from gpustack_lite.api.door import (
+    MACHINE_BODY_BYTES,
+    PERSON_BODY_BYTES,
+    STRANGER_BODY_BYTES,
+    body_limit,
+    host_is_ours,
+    is_canonical,
+)
 from tests.fakes.management import Api
 
 OURS = {"gpu-1", "gpu-1.example.org"}
@@ -59,6 +66,8 @@ def test_a_path_has_one_meaning_or_is_refused(path: str, canonical: bool) -> Non
     ("path", "limit"),
     [
         ("/api/v1/models", PERSON_BODY_BYTES),
+        ("/api/v1/auth/login", STRANGER_BODY_BYTES),
+        ("/api/agent/v1/join", STRANGER_BODY_BYTES),
         ("/api/gateway/v1/usage", MACHINE_BODY_BYTES),
         ("/api/agent/v1/status", MACHINE_BODY_BYTES),
         ("/api/agent/v1/logs/ticket", None),
