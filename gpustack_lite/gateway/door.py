@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import httptools
 from uvicorn import Config
@@ -21,6 +23,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 KEEP_ALIVE_SECONDS = 30
 _FAR_AWAY_BYTES = 1 << 62
+_NOWHERE: Any = deque[tuple[bytes, bytes]](maxlen=0)
 _METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
 _HOST = re.compile(rb"[A-Za-z0-9._~:\[\]-]*")
 _REASONS = {
@@ -168,6 +171,7 @@ class Door(HttpToolsProtocol):
             return
         self.scope["extensions"] = {"door": {"connection": self}}
         super().on_headers_complete()
+        self.headers = _NOWHERE  # a trailer is no header: it came too late to be judged
         if self.house.is_draining or self.parser.should_upgrade():
             self.cycle.keep_alive = False
 

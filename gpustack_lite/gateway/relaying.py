@@ -21,6 +21,8 @@ UPLOAD_PATIENCE = Patience(connect_seconds=2.0, first_byte_seconds=DAY_SECONDS, 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_BODY = frozenset({204, 304})
 _SSE = b"text/event-stream"
+_SLOW_UPLOADS = "/api/agent/v1/logs/"
+"""An engine may say nothing for hours; everybody else who sends a body has it at hand."""
 
 
 class Relaying:
@@ -51,7 +53,7 @@ class Relaying:
             return await self._whole(call, b"")
         if call.content_length is None:
             return await self._streamed(call, b"")  # it may begin with a long silence, as a log does
-        data, has_more = await call.receive()
+        data, has_more = await _receive(call)
         return await self._streamed(call, data) if has_more else await self._whole(call, data)
 
     async def _whole(self, call: Call, body: bytes) -> Lent:
@@ -129,8 +131,17 @@ async def _pump(call: Call, connection: Connection, first: bytes, *, is_chunked:
         while has_more or data:
             if data:
                 await connection.write(chunk(data) if is_chunked else data)
-            data, has_more = await call.receive() if has_more else (b"", False)
+            data, has_more = await _receive(call) if has_more else (b"", False)
         if is_chunked:
             await connection.write(LAST_CHUNK)
     except (UpstreamFailed, ClientGone):
         return
+
+
+async def _receive(call: Call) -> tuple[bytes, bool]:
+    """The next piece of the body, for which the door waits half a minute and no longer."""
+    call.door.awaits_body = not call.path.startswith(_SLOW_UPLOADS)
+    try:
+        return await call.receive()
+    finally:
+        call.door.awaits_body = False

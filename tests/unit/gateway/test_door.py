@@ -214,6 +214,16 @@ async def test_a_body_that_does_not_come_is_not_waited_for(hall: Hall) -> None:
     assert hall.transport.is_closing()
 
 
+@pytest.mark.parametrize("trailer", [b"X-API-Key: stolen", b"Host: evil.example", b"Connection: host"])
+async def test_what_comes_behind_the_body_is_no_header(hall: Hall, trailer: bytes) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    await hall.hears(head + b"2\r\n{}\r\n0\r\n" + trailer + b"\r\n\r\n" + GET)
+    assert [call.fields for call in hall.calls] == [
+        [(b"host", b"x"), (b"transfer-encoding", b"chunked")],
+        [(b"host", b"x")],
+    ]
+
+
 async def test_an_idle_connection_is_closed_after_a_while_without_a_word(hall: Hall) -> None:
     said = await hall.hears(GET)
     hall.waits(KEEP_ALIVE_SECONDS + 2)
