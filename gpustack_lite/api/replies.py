@@ -15,6 +15,8 @@ from gpustack_lite.errors import Refusal
 
 T = TypeVar("T", bound=BaseModel)
 Responses = dict[int | str, dict[str, Any]]
+Id = Annotated[int, Query(ge=0, lt=2**63)]
+"""What a column of a database can be compared with."""
 
 
 def shows(shape: type[BaseModel], status: int = 200) -> Responses:
@@ -53,6 +55,6 @@ def moment(value: str | None, name: str) -> datetime | None:
         return None
     try:
         parsed = datetime.fromisoformat(value.replace(" ", "+"))  # a plus that nobody encoded
-    except ValueError as error:
+        return parsed.replace(tzinfo=parsed.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the last day of the year 9999 ends later in the west
         raise Refusal("field_not_time", param=name, name=name) from error
-    return parsed.replace(tzinfo=parsed.tzinfo or UTC)

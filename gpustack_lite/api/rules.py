@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,10 +20,10 @@ def check_name(name: str) -> None:
     """1 to 200 characters that can be printed, addressed in a path, and told from an id."""
     if not 1 <= len(name) <= LONGEST_NAME:
         raise Refusal("name_length", param="name", length=len(name), longest=LONGEST_NAME)
-    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in name):
-        raise Refusal("name_unprintable", param="name", name=_printable(name))
-    if name != name.strip():
+    if name.strip().isprintable() and name != name.strip():
         raise Refusal("name_outer_space", param="name", name=name)
+    if not name.isprintable():  # no path may hold it either, whichever way it is encoded
+        raise Refusal("name_unprintable", param="name", name=_printable(name))
     if found := _HAS_MEANING_IN_PATHS & set(name):
         raise Refusal("name_character", param="name", name=name, character=min(found))
     if name.isdigit():

@@ -53,9 +53,9 @@ def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
 
 
 async def check(context: Context, body: ModelCreate) -> None:
-    rules.check_plain(body.options, "options")
-    rules.check_plain(body.placement.worker_labels, "placement.worker_labels")
     rules.check_env(body.env)
+    for name, value in body.model_dump().items():
+        rules.check_plain(value, name)
     rules.check_devices(body.placement.devices)
     source = sources.parse(body.source)
     backend = await backend_named(context, body.backend)

@@ -105,10 +105,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A key cannot be allowed more than whoever makes it: {what}.",
         "密钥的权限不能超过其创建者:{what}。",
     ),
-    "key_name": (
-        "A key's name must be printable, without spaces around it, and not only digits.",
-        "密钥名称必须可打印、首尾无空格,且不能全是数字。",
-    ),
     "key_ambiguous": (
         "Several keys are named {name}: use the id of one of them ({ids}).",
         "有多个密钥名为 {name}:请使用其中一个的编号({ids})。",

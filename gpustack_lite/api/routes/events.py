@@ -5,7 +5,7 @@ from fastapi.responses import JSONResponse
 
 from gpustack_lite.api.auth import Reader
 from gpustack_lite.api.context import Ctx
-from gpustack_lite.api.replies import PageWish, moment, reply_page, shows
+from gpustack_lite.api.replies import Id, PageWish, moment, reply_page, shows
 from gpustack_lite.api.schemas.public import EventShape, Listed
 from gpustack_lite.db.queries import events_read
 
@@ -20,7 +20,7 @@ async def list_events(
     context: Ctx,
     wish: PageWish,
     model: str | None = None,
-    instance: int | None = None,
+    instance: Id | None = None,
     since: str | None = None,
 ) -> JSONResponse:
     """Newest first. `model` may name one that is gone: its events stay."""

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from gpustack_lite.api.auth import Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.keymaking import owner_of
-from gpustack_lite.api.replies import PageWish, moment, reply, reply_page, shows
+from gpustack_lite.api.replies import Id, PageWish, moment, reply, reply_page, shows
 from gpustack_lite.api.schemas.public import Listed, RequestShape, UsageShape, Whole
 from gpustack_lite.db.queries import usage
 
@@ -41,8 +41,8 @@ async def list_requests(
     context: Ctx,
     wish: PageWish,
     model: str | None = None,
-    instance: int | None = None,
-    key: int | None = None,
+    instance: Id | None = None,
+    key: Id | None = None,
 ) -> JSONResponse:
     """Newest first, one row per request, no text."""
     owner = owner_of(signed_in.caller)

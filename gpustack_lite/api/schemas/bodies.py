@@ -1,13 +1,23 @@
 """What people send. Nothing is converted: a number in quotes is a text, and an unknown field is a mistake."""
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic_core import PydanticCustomError
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
-Moment = Annotated[AwareDatetime, AfterValidator(lambda given: given.astimezone(UTC))]
+
+
+def _in_utc(given: datetime) -> datetime:
+    try:
+        return given.astimezone(UTC)
+    except OverflowError as error:  # the last day of the year 9999 ends later in the west
+        raise PydanticCustomError("datetime_parsing", "no time that a calendar holds") from error
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class Body(BaseModel):

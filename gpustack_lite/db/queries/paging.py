@@ -3,9 +3,10 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, and_, or_
@@ -19,6 +20,7 @@ from gpustack_lite.errors import Refusal
 Row = TypeVar("Row", bound=SQLModel)
 T = TypeVar("T")
 U = TypeVar("U")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,8 @@ def _decode(cursor: str, column: Any, unique: Any) -> tuple[Any, Any]:
     try:
         key, value, last = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
         if isinstance(column.type, UtcTime):
-            value = datetime.fromisoformat(value)
-    except (ValueError, TypeError, binascii.Error) as error:
+            value = datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as error:
         raise Refusal("bad_cursor", param="cursor") from error
     if key != column.key or not _fits(value, column) or not _fits(last, unique):
         raise Refusal("bad_cursor", param="cursor")
@@ -113,4 +115,8 @@ def _decode(cursor: str, column: Any, unique: Any) -> tuple[Any, Any]:
 
 
 def _fits(value: Any, column: Any) -> bool:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    if isinstance(value, str) and _UNSTORABLE.search(value):
+        return False
     return isinstance(value, column.type.python_type) and not isinstance(value, bool)

@@ -66,6 +66,7 @@ async def test_everything_that_was_wished_is_kept(client: httpx.AsyncClient) -> 
         pytest.param({"options": []}, "field_not_object", "options", id="options no object"),
         pytest.param({"source": "/\ud800"}, "field_not_text", "source", id="half a character in the source"),
         pytest.param({"options": {"a": "\ud800"}}, "text_not_whole", "options.a", id="half a character"),
+        pytest.param({"backend_version": "\0"}, "text_not_whole", "backend_version", id="a version no database holds"),
         pytest.param({"env": {"1A": "x"}}, "env_name", "env", id="bad variable"),
         pytest.param({"env": {"A": 1}}, "field_not_text", "env.A", id="variable no text"),
         pytest.param({"placement": {"strategy": "x"}}, "field_not_one_of", "placement.strategy", id="strategy"),

@@ -84,6 +84,10 @@ def cursor(*values: Any) -> str:
         cursor("name", "a", 1),
         cursor("id", "1", 1),
         cursor("id", True, 1),
+        cursor("id", 2**63, 1),
+        cursor("id", 1, 10**30),
+        cursor("name", "\0", 1),
+        base64.urlsafe_b64encode(b"[" * 3000).decode(),
         "W10=",
     ],
 )
@@ -106,4 +110,20 @@ async def test_a_wish_that_cannot_be_met_is_refused(
     client: httpx.AsyncClient, params: dict[str, Any], code: str
 ) -> None:
     answer = await client.get(MODELS, params=params)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("events?instance=99999999999999999999", "field_out_of_bounds"),
+        ("requests?key=99999999999999999999", "field_out_of_bounds"),
+        ("requests?instance=-1", "field_out_of_bounds"),
+        ("events?since=9999-12-31T23:59:59-23:59", "field_not_time"),
+        ("usage?from=0001-01-01T00:00:00%2B14:00", "field_not_time"),
+        ("requests?model=%00", "text_not_whole"),
+    ],
+)
+async def test_what_no_database_can_be_asked_for_is_refused(client: httpx.AsyncClient, path: str, code: str) -> None:
+    answer = await client.get(f"/api/v1/{path}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)

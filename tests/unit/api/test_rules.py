@@ -24,6 +24,8 @@ def test_a_name_that_people_use_is_taken(name: str) -> None:
         ("a\u202eb", "name_unprintable"),
         ("a\u200bb", "name_unprintable"),
         ("a\ud800", "name_unprintable"),
+        ("a\u3000b", "name_unprintable"),
+        ("a\u00a0b", "name_unprintable"),
         (" a", "name_outer_space"),
         ("a\u3000", "name_outer_space"),
         ("/a", "name_segments"),
