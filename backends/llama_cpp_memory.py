@@ -16,6 +16,7 @@ DEFAULT_UBATCH = 512
 LONGEST_DEFAULT_CONTEXT = 32_768
 LONGEST_DEFAULT_INPUT = 2048
 SHORTEST_DEFAULT_CONTEXT = 2048
+SHORTEST_DEFAULT_INPUT = 512
 CHECKPOINTS = 4
 _CELL_PADDING = 256
 _BITS_PER_CACHE_VALUE: Mapping[str, float] = {
@@ -107,9 +108,10 @@ def _wanted(values: Mapping[str, OptionValue], parallel: int) -> int | None:
 
 def _candidates(trained: int, *, pools: bool) -> tuple[int, ...]:
     context = min(trained, LONGEST_DEFAULT_INPUT if pools else LONGEST_DEFAULT_CONTEXT)
+    shortest = SHORTEST_DEFAULT_INPUT if pools else SHORTEST_DEFAULT_CONTEXT
     found = [context]
-    while context > SHORTEST_DEFAULT_CONTEXT:
-        context = max(context // 2 // _CELL_PADDING * _CELL_PADDING, SHORTEST_DEFAULT_CONTEXT)
+    while context > shortest:
+        context = max(context // 2 // _CELL_PADDING * _CELL_PADDING, shortest)
         found.append(context)
     return tuple(found)
 
@@ -195,12 +197,18 @@ def _overhead_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], shape:
     vocabulary = facts.vocab_size or 0
     outputs = 4 * vocabulary * (2 * shape.parallel)
     if shape.pools:
-        outputs += 4 * (facts.embedding_length or 0) * shape.ubatch * 2
+        logits = 9 * vocabulary // 2 if _has_head(facts) else 0
+        outputs += shape.ubatch * (8 * (facts.embedding_length or 0) + logits)
     work = 2 * shape.ubatch * (facts.feed_forward_length or 0)
     kept_prompts = max(int(values.get("cache-ram", 0)), 0) * MIB
     return (
         64 * MIB + 400 * vocabulary + outputs + work + kept_prompts + _checkpoint_bytes(facts, values, shape)
     ) + facts.repack_extra_bytes
+
+
+def _has_head(facts: ModelFacts) -> bool:
+    """A text model that embeds computes F32 logits for every token all the same (measured, an eighth added)."""
+    return "bert" not in (facts.architecture or "")
 
 
 def _checkpoint_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -> int:

@@ -213,6 +213,7 @@ def test_the_kv_cache_of_a_real_model_is_what_the_engine_allocates() -> None:
         pytest.param({"max_model_len": 8192}, 882, id="8192 x 4"),
         pytest.param({"max_model_len": 2048, "cache_type_k": "q8_0", "cache_type_v": "q8_0"}, 258, id="q8_0 cache"),
         pytest.param({"max_model_len": 1024, "parallel": 1}, 184, id="one slot"),
+        pytest.param({"max_model_len": 2048, "embeddings": True}, 810, id="embeddings of long texts"),
     ],
 )
 def test_an_estimate_is_never_much_below_what_was_measured(options: Mapping[str, object], measured_mib: int) -> None:
@@ -254,6 +255,17 @@ def test_compute_buffers_are_what_the_engine_reserves(
 def test_contexts_to_try_begin_with_the_trained_one(trained: int | None, contexts: tuple[int, ...]) -> None:
     found = estimates(replace(SMOL, trained_context_length=trained))
     assert tuple(each.context_length for each in found) == contexts
+
+
+def test_inputs_to_embed_to_try_are_shorter() -> None:
+    found = estimates(embeddings=True)
+    assert tuple(each.context_length for each in found) == (2048, 1024, 512)
+
+
+def test_a_model_without_a_head_embeds_without_logits() -> None:
+    with_head, without = (replace(SMOL, pooling="mean", architecture=name) for name in ("llama", "nomic-bert"))
+    more = estimates(with_head)[0].claim.ram_bytes - estimates(without)[0].claim.ram_bytes
+    assert more == 9 * 49152 // 2 * 2048
 
 
 @pytest.mark.parametrize(
