@@ -47,7 +47,7 @@ class Door:
         refused = self._refuse(scope, headers, limit)
         answer = _with_safe_headers(send, scope["request_id"])
         if refused is not None:
-            await respond(Request(scope), refused, {"Connection": "close"})(scope, receive, answer)
+            await respond(Request(scope), refused)(scope, receive, answer)
             return
         await self._app(scope, receive if limit is None else _bounded(receive, limit), answer)
 

@@ -75,8 +75,9 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _too_large(request: Request, error: Exception) -> JSONResponse:
+    """The connection stays: whoever still sends would find it closed and not see this. The gateway ends it."""
     assert isinstance(error, BodyTooLarge)
-    return respond(request, error.refusal, {"Connection": "close"})
+    return respond(request, error.refusal)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

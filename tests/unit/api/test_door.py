@@ -103,12 +103,14 @@ async def chunks(total_bytes: int) -> object:
 async def test_a_body_that_is_announced_as_too_large_is_not_read(client: httpx.AsyncClient) -> None:
     answer = await client.post("/api/v1/models", content=b" " * (PERSON_BODY_BYTES + 1))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+    assert "connection" not in answer.headers  # else whoever still sends finds it closed and reads no answer
 
 
 async def test_a_body_that_turns_out_too_large_is_cut(client: httpx.AsyncClient) -> None:
     json = {"content-type": "application/json"}
     answer = await client.post("/api/v1/models", content=chunks(PERSON_BODY_BYTES), headers=json)  # type: ignore[arg-type]
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+    assert "connection" not in answer.headers  # else whoever still sends finds it closed and reads no answer
 
 
 async def test_every_answer_has_an_id_and_the_safe_headers(client: httpx.AsyncClient) -> None:
