@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from backends import registry
 from gpustack_lite.db.engine import Database
@@ -93,6 +93,19 @@ async def test_states_passed_between_two_reports_are_in_the_diary(one: Cluster, 
     edges = [(State(each.from_state or ""), State(each.to_state or "")) for each in told]
     assert edges[-1][1] == State.UNHEALTHY
     assert all(is_allowed(*edge) for edge in edges)
+
+
+async def test_what_the_sentence_of_an_event_says_is_not_overwritten_by_its_numbers(
+    one: Cluster, worker: FakeWorker
+) -> None:
+    await one.add_model()
+    await one.settle()
+    taken = {"code": "engine_port_taken", "params": {"port": 21001, "attempt": 1}}
+    await worker.report(status(1, "starting", port=21002, attempt=2, pid=7, said=taken))
+    async with one.db.read() as session:
+        last = (await session.exec(select(Event).where(Event.kind == "move").order_by(col(Event.id).desc()))).first()
+    assert last is not None
+    assert (last.params["port"], last.params["attempt"], last.params["pid"]) == (21001, 1, 7)
 
 
 @pytest.mark.parametrize(

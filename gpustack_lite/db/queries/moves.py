@@ -42,7 +42,7 @@ async def move(
         from_state=before,
         to_state=target,
         code=said["code"] if said else None,
-        params={**(said["params"] if said else {}), **(numbers or {}), "seconds": seconds},
+        params={"seconds": seconds, **(numbers or {}), **(said["params"] if said else {})},  # a sentence keeps its own
     )
     await put_instance(session, instance, clock)
     await put_model(session, instance.model_id, clock)
