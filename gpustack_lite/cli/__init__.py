@@ -3,6 +3,9 @@
 import os
 import sys
 
+COMPLETION = "_GPUSTACK_LITE_COMPLETE"
+"""Set by a shell that asks for completions, which come on standard output."""
+
 
 def main() -> None:
     try:
@@ -18,7 +21,7 @@ def _answer(arguments: list[str]) -> None:
             from gpustack_lite import __version__
 
             print(f"gpustack-lite {__version__}", flush=True)  # noqa: T201
-        case [] | ["--help" | "-h" | "help"]:
+        case [] | ["--help" | "-h" | "help"] if COMPLETION not in os.environ:
             from gpustack_lite.cli.say import tell
 
             tell("help_main")

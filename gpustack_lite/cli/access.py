@@ -1,4 +1,7 @@
-"""Which server a command talks to, and as whom: the environment, else what `login` stored, else this machine's own."""
+"""Which server a command talks to, and as whom.
+
+The environment (a server, or a data directory whose platform runs), else what `login` stored, else this machine's own.
+"""
 
 import json
 import os
@@ -32,12 +35,21 @@ def find(ports: Ports) -> Access:
     url, key = os.environ.get("GPUSTACK_LITE_SERVER"), os.environ.get("GPUSTACK_LITE_API_KEY")
     if url and key:
         return Access(url, key, "environment")
-    known = stored(ports) or local(ports, own_data_dir())
+    known = named(ports) or stored(ports) or local(ports, own_data_dir())
     if url and (known is None or known.url.rstrip("/") != url.rstrip("/")):
         return Access(url, key, "environment")
     if known is None:
         raise Refusal("no_server_known", path=str(own_data_dir()))
     return known if key is None else Access(known.url, key, "environment")
+
+
+def named(ports: Ports) -> Access | None:
+    """The platform of the data directory that the environment names, if it runs."""
+    given = os.environ.get("GPUSTACK_LITE_DATA_DIR")
+    try:
+        return local(ports, Path(given)) if given else None
+    except Refusal:
+        return None
 
 
 def connect() -> Client:

@@ -30,18 +30,31 @@ class Background:
         self.url = ""
 
     @property
+    def data_dir(self) -> Path:
+        return self._data_dir
+
+    @property
     def password_file(self) -> Path:
         return self._data_dir / "initial_admin_password"
 
     def __enter__(self) -> "Background":
-        self._supervisor = self._running() or self._spawn()
+        self._supervisor = self._running()
+        if self._supervisor is None:
+            self._supervisor = self._spawn()
+        else:
+            tell("platform_found", pid=self._supervisor.pid, path=str(self._data_dir))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        tell("stopping")
-        self._end()
+        try:
+            if self._is_alive():
+                tell("stopping")
+        except OSError:
+            pass  # the terminal is gone or the pipe is closed: all the more must nothing be left running
+        finally:
+            self._end()
 
     def _running(self) -> Identity | None:
         now = self._record()
@@ -88,12 +101,13 @@ class Background:
         return lines[-1] if lines else "?"
 
     def wait(self) -> None:
-        """Until it ends or a Ctrl-C ends us."""
+        """Until a Ctrl-C ends us. Raises Refusal `platform_ended` when somebody else ended it."""
         try:
             while self._is_alive():
                 self._ports.clock.pause(LOOK_AGAIN_SECONDS)
         except KeyboardInterrupt:
             return
+        raise Refusal("platform_ended", path=str(self._data_dir / "logs"))
 
     def _is_alive(self) -> bool:
         return self._supervisor is not None and self._ports.processes.is_alive(self._supervisor)

@@ -1,7 +1,9 @@
 """`gpustack-lite demo`: a real small model behind the OpenAI API in one command, proven and left running."""
 
 import json
+import shlex
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,7 @@ import typer
 from gpustack_lite.cli.background import Background
 from gpustack_lite.cli.chat import ask, await_known
 from gpustack_lite.cli.deploying import follow, newest_event
+from gpustack_lite.cli.listening import holders
 from gpustack_lite.cli.say import say, tell, write
 from gpustack_lite.client import Client
 from gpustack_lite.errors import Refusal
@@ -34,7 +37,12 @@ def demo(
     folder = folder.resolve()
     (folder / "model").mkdir(mode=0o700, parents=True, exist_ok=True)
     with Background(folder, port, ports) as platform:
-        serve(folder, platform, ports)
+        try:
+            serve(folder, platform, ports)
+        except Refusal as refusal:
+            if refusal.code != "start_failed" or not holders(port):
+                raise
+            raise Refusal("demo_port_taken", **refusal.params, port=port + 1) from refusal
         if not once:
             tell("demo_runs")
             platform.wait()
@@ -42,15 +50,17 @@ def demo(
 
 def serve(folder: Path, platform: Background, ports: Ports) -> None:
     """From a platform that may just be starting to one that has answered, and what a person needs to go on."""
-    tell("demo_starting" if (folder / "model" / FILE_NAME).exists() else "demo_fetching")
-    file = fetch_demo_model(folder / "model", ports)
+    tell("demo_starting")
     with platform.client() as client:
+        if not (folder / "model" / FILE_NAME).exists():
+            tell("demo_fetching")
+        file = fetch_demo_model(folder / "model", ports)
         before = newest_event(client)
         ensure_deployed(client, file)
         follow(client, MODEL, READY_SECONDS, after_event=before)
         key = ensure_key(client, folder / "api_key", ports)
     prove(platform.url, key, ports)
-    show_ways_in(platform.url, key, platform.password_file)
+    show_ways_in(platform, key)
 
 
 def ensure_deployed(client: Client, file: Path) -> None:
@@ -89,13 +99,20 @@ def prove(url: str, key: str, ports: Ports) -> None:
         )
 
 
-def show_ways_in(url: str, key: str, password_file: Path) -> None:
+def show_ways_in(platform: Background, key: str) -> None:
     body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]})
     write("")
-    tell("demo_console", url=url)
-    if password_file.exists():
-        tell("demo_password", path=str(password_file))
+    tell("demo_console", url=platform.url)
+    if platform.password_file.exists():
+        tell("demo_password", path=str(platform.password_file))
     tell("demo_key", key=key)
-    write(f"curl {url}/v1/chat/completions -H 'Authorization: Bearer {key}' \\")
+    tell("demo_command", command=own_command(platform.data_dir))
+    write(f"curl {platform.url}/v1/chat/completions -H 'Authorization: Bearer {key}' \\")
     write(f"  -H 'Content-Type: application/json' -d '{body}'")
     write("")
+
+
+def own_command(data_dir: Path) -> str:
+    """This program as a shell finds it from anywhere, talking to this platform."""
+    program = Path(sys.executable).with_name("gpustack-lite")
+    return f"GPUSTACK_LITE_DATA_DIR={shlex.quote(str(data_dir))} {shlex.quote(str(program))}"

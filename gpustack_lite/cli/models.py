@@ -113,4 +113,9 @@ def logs(name: Name, follow: Follow = False, attempt: Attempt = None, tail: Tail
         instances = client.items("models", name, "instances")
         if not instances:
             raise Refusal("model_has_no_instance", name=name)
-        print_log(client, max(each["id"] for each in instances), follow=follow, attempt=attempt, tail=tail)
+        print_log(client, newest_with_log(instances), follow=follow, attempt=attempt, tail=tail)
+
+
+def newest_with_log(instances: list[dict[str, Any]]) -> int:
+    """What was never placed has no log, so it counts only where nothing else is there."""
+    return int(max(instances, key=lambda each: (each["worker"] is not None, each["id"]))["id"])

@@ -105,7 +105,7 @@ def event_line(event: Document) -> str:
     who = plain(event.get("model") or event.get("worker"))
     if event.get("instance_id") is not None:
         who += f"#{event['instance_id']}"
-    what = plain(event["kind"])
+    what = plain(event["kind"]).replace("_", " ")
     if event.get("to_state"):
         what = f"{event.get('from_state') or ''} -> {event['to_state']}".strip()
     seconds = (event.get("params") or {}).get("seconds")

@@ -9,6 +9,11 @@ from gpustack_lite.cli.output import Column, Format, Output, show_list
 from gpustack_lite.cli.say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+NAMES = {
+    "model": Column("model"),
+    "key": Column("key", lambda row: row.get("key") or deleted(row.get("key_id"))),
+    "user": Column("user"),
+}
 COUNTS = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
 
 
@@ -21,5 +26,10 @@ def usage(
 ) -> None:
     with connect() as client:
         rows = client.get("usage", by=by, **{"from": start, "to": end})
-    names = [each for each in ("model", "key", "user") if each in by.split(",")]
-    show_list(rows, [Column(each) for each in (*names, *COUNTS)], output)
+    names = [NAMES[each] for each in NAMES if each in by.split(",")]
+    show_list(rows, [*names, *(Column(each) for each in COUNTS)], output)
+
+
+def deleted(key_id: int | None) -> str | None:
+    """A key that is no more (`chat` makes such) has a number still; what came without a key has none."""
+    return None if key_id is None else say("deleted_key", id=key_id)

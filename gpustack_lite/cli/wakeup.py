@@ -21,7 +21,9 @@ class Wakeup:
         self._clock = clock
 
     def __enter__(self) -> "Wakeup":
-        self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, _note) for number in HANDLED}
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)  # `block` may have been called before an exec

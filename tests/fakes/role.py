@@ -1,7 +1,8 @@
 """A stand-in for each child of the supervisor, with the real sockets, signals and exit codes but nothing behind them.
 
-`python role.py KIND`: the server answers on its Unix socket, the gateway answers every request with its pid and keeps
-what it streams until it is done, the worker starts one "engine" (this file again) and finds it again after a restart.
+`python role.py KIND`: the server answers on its Unix socket, the gateway answers every request with its pid, is ready
+once the others are, and keeps what it streams until it is done, the worker starts one "engine" (this file again) and
+finds it again after a restart.
 FAKE_ROLE_REFUSES names a kind that refuses, FAKE_ROLE_DIES one that ends at once.
 """
 
@@ -17,7 +18,8 @@ from pathlib import Path
 
 KIND = sys.argv[1]
 TOLD = json.loads(os.environ.get("GPUSTACK_LITE_CHILD", "{}"))
-ENGINE_FILE = Path(TOLD.get("data_dir", "/nonexistent")) / "engine.pid"
+DATA_DIR = Path(TOLD.get("data_dir", "/nonexistent"))
+SERVER_FILE, ENGINE_FILE = DATA_DIR / "server.ran", DATA_DIR / "engine.pid"
 
 
 async def serve(server_kwargs: dict[str, socket.socket], *, is_gateway: bool) -> None:
@@ -32,7 +34,9 @@ async def serve(server_kwargs: dict[str, socket.socket], *, is_gateway: bool) ->
         assert task is not None
         busy.add(task)
         line = await reader.readline()
-        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        is_ready = SERVER_FILE.exists() and ENGINE_FILE.exists()
+        status = b"503 Not ready" if b"/readyz" in line and not is_ready else b"200 OK"
+        writer.write(b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n\r\n")
         for _ in range(int(line.split()[1].decode().partition("?")[2] or 1)):
             writer.write(f"{os.getpid()}\n".encode())
             await writer.drain()
@@ -72,6 +76,7 @@ def main() -> None:
         sys.exit(1)
     match KIND:
         case "server":
+            SERVER_FILE.touch()
             asyncio.run(serve({"sock": socket.socket(fileno=TOLD["server_fd"])}, is_gateway=False))
         case "gateway":
             asyncio.run(serve({"sock": socket.socket(fileno=TOLD["listen_fd"])}, is_gateway=True))

@@ -72,6 +72,15 @@ def test_help_speaks_chinese() -> None:
     assert "运行" in cli("start", "--help", env={"GPUSTACK_LITE_LANG": "zh"}).stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("gpustack-lite mod", ["models"]), ("gpustack-lite models de", ["deploy", "delete"])],
+)
+def test_a_shell_gets_completions(words: str, completed: list[str]) -> None:
+    env = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    assert cli(env=env | {"_GPUSTACK_LITE_COMPLETE": "complete_bash"}).stdout.split() == completed
+
+
 def test_a_reader_that_leaves_is_no_error() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f"{' '.join(CLI)} --help | true"],
@@ -172,7 +181,9 @@ def test_usage_is_summed(platform: Platform, echo: str) -> None:
     assert {"model", "requests", "prompt_tokens"} <= set(rows[0])
 
 
-def test_login_is_remembered_privately_and_serves_the_other_commands(platform: Platform, tmp_path: Path) -> None:
+def test_login_is_remembered_privately_and_serves_the_other_commands(
+    platform: Platform, echo: str, tmp_path: Path
+) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)}
     password = (platform.data_dir / "initial_admin_password").read_text()
     wrong = cli("login", platform.url, "--password-stdin", given="wrong\n", env=home)
@@ -182,6 +193,7 @@ def test_login_is_remembered_privately_and_serves_the_other_commands(platform: P
     stored = tmp_path / "gpustack-lite/credentials.json"
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
     assert cli("models", "list", env=home).returncode == 0
+    assert "by session" in cli("chat", echo, "by session", env=home).stdout
 
 
 def test_a_join_token_brings_a_second_worker_without_being_seen(platform: Platform, tmp_path: Path) -> None:
