@@ -136,7 +136,7 @@ class ModelFacts:
     weights_bytes: int | None = None
     has_chat_template: bool | None = None
     sliding_window_layer_count: int | None = None
-    """How many layers keep only `sliding_window` tokens; None where nobody says, so that all must be counted in full."""
+    """How many layers keep only `sliding_window` tokens; None where nobody says: then all count in full."""
     feed_forward_length: int | None = None
     state_bytes_per_sequence: int = 0
     """What recurrent layers (Mamba, RWKV) keep per sequence, whatever its length."""

@@ -1,4 +1,4 @@
-"""Keeps a step running for ever: woken by signals, caught by a slow clock, never ended by one failure."""
+"""Keeps steps running for ever: woken by signals, caught by a slow clock, never ended by one failure."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -38,3 +38,13 @@ async def keep_reconciling(
                 continue
             retry_seconds = FIRST_RETRY_SECONDS
             await listener.wait(every_seconds if wanted is None else min(wanted, every_seconds))
+
+
+def attempt(name: str, step: Callable[[], None]) -> bool:
+    """Run one step of a thread that must not end; whether it succeeded. A failure is logged with its traceback."""
+    try:
+        step()
+    except Exception:
+        log.exception("step_failed", extra={"step": name})
+        return False
+    return True

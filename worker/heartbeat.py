@@ -4,12 +4,14 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
 import gpustack_lite
 from backends import registry
 from gpustack_lite.domain import BackendVersion, Device
+from gpustack_lite.loop import attempt
 from gpustack_lite.ports import Identity
 from gpustack_lite.wire import BackendVersionReport, DeviceReport, Heartbeat
 from worker import readings
@@ -52,7 +54,7 @@ class HeartbeatThread:
         with self._address.blocking_client() as client:
             while not self._is_over:
                 self._wake.clear()
-                self._beat(client)
+                attempt("heartbeat", partial(self._beat, client))
                 self._wake.wait(self._every_seconds)
 
     def _beat(self, client: httpx.Client) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gpustack_lite.loop import keep_reconciling
+from gpustack_lite.loop import attempt, keep_reconciling
 from gpustack_lite.signals import Signals
 
 
@@ -83,3 +83,11 @@ async def test_a_change_made_during_a_step_runs_it_again_at_once() -> None:
             await keep_reconciling(
                 "step", step, signals=signals, topics=("t",), every_seconds=3600, clock=RecordingClock()
             )
+
+
+def test_a_thread_outlives_a_step_that_fails() -> None:
+    def broken() -> None:
+        raise ModuleNotFoundError("vllm")
+
+    assert not attempt("heartbeat", broken)
+    assert attempt("heartbeat", lambda: None)
