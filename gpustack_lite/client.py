@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -17,6 +18,7 @@ from gpustack_lite.messages import Language
 Document = dict[str, Any]
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 PAGE = 200
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Client:
@@ -35,6 +37,8 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url.rstrip("/")
+        if not is_http(self.url):
+            raise Refusal("server_url_invalid", url=url)
         headers = {"Accept-Language": language, "User-Agent": f"gpustack-lite/{__version__}"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -135,7 +139,7 @@ class Client:
         try:
             yield
         except (httpx.TransportError, httpx.InvalidURL, OSError) as error:
-            raise Unreachable(self.url, str(error) or type(error).__name__) from error
+            raise Unreachable(self.url, _reason(error)) from error
         except ValueError as error:
             raise Unreachable(self.url, "the answer is not JSON") from error
 
@@ -156,6 +160,15 @@ def join(*parts: str | int) -> str:
     return "/".join([str(first), *(quote(str(part), safe="") for part in rest)])
 
 
+def is_http(url: str) -> bool:
+    """Whether a URL says how to speak and to whom; `localhost:9090` says neither."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
 def is_loopback(url: str) -> bool:
     """Whether a URL names this machine: then no proxy and no TLS is wanted."""
     host = urlsplit(url).hostname or ""
@@ -165,6 +178,11 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _reason(error: Exception) -> str:
+    """Without the system's number in front, which says nothing to a person."""
+    return _ERRNO.sub("", str(error)) or type(error).__name__
 
 
 def _query(params: Mapping[str, object] | None) -> dict[str, str]:

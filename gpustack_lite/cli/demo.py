@@ -42,7 +42,7 @@ def demo(
         except Refusal as refusal:
             if refusal.code != "start_failed" or not holders(port):
                 raise
-            raise Refusal("demo_port_taken", **refusal.params, port=port + 1) from refusal
+            raise Refusal("demo_port_taken", said=refusal.params["said"], port=port + 1) from refusal
         if not once:
             tell("demo_runs")
             platform.wait()

@@ -151,7 +151,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} is stopped; `gpustack-lite models start {name}` runs it again.",
         "{name} 已停止;用 `gpustack-lite models start {name}` 可重新运行。",
     ),
-    "model_scaled": ("{name} is to have {replicas} replicas.", "{name} 的副本数将变为 {replicas}。"),
+    "model_scaled": (
+        "{name} is scaled to {replicas}; `gpustack-lite models show {name}` tells how far it is.",
+        "{name} 的副本数将变为 {replicas};可用 `gpustack-lite models show {name}` 查看进度。",
+    ),
     "model_deleted": ("{name} is deleted.", "{name} 已删除。"),
     "model_ready": ("{name} is READY after {seconds} s.", "{name} 已就绪(READY),用时 {seconds} 秒。"),
     "model_waits": ("{name} waits: {why}", "{name} 在等待:{why}"),
@@ -200,21 +203,36 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "TTFT {ttft} s, {tokens} tokens, {speed} tokens/s",
         "首个 token 用时 {ttft} 秒,共 {tokens} 个 token,{speed} token/秒",
     ),
+    "deleted_key": ("#{id} (deleted)", "#{id}(已删除)"),
     # demo
     "start_failed": ("{said}", "{said}"),
+    "platform_found": (
+        "A platform of an earlier run is still there (process {pid}, data in {path}): it is used on its own port and "
+        "code, and ends with this one.",
+        "上次运行的平台仍在(进程 {pid},数据在 {path}):将沿用它的端口和代码,并随本次运行一起结束。",
+    ),
+    "platform_ended": (
+        "The platform was ended from elsewhere: its logs in {path} say when.",
+        "平台被其他操作结束:时间见 {path} 中的日志。",
+    ),
     "start_slow": (
         "The platform is not ready after two minutes: its logs in {path} say why.",
         "平台两分钟后仍未就绪,原因见 {path} 中的日志。",
     ),
     "demo_fetching": (
-        "Fetching SmolLM2-135M-Instruct (98 MB, once) and starting the platform.",
-        "正在获取 SmolLM2-135M-Instruct(98 MB,仅首次)并启动平台。",
+        "Fetching SmolLM2-135M-Instruct (98 MB, once).",
+        "正在获取 SmolLM2-135M-Instruct(98 MB,仅首次)。",
     ),
     "demo_starting": ("Starting the platform.", "正在启动平台。"),
     "demo_asking": ("Asking it through the public port: {question}", "通过对外端口提问:{question}"),
     "demo_console": ("Console   {url}  (user admin)", "控制台   {url}(用户 admin)"),
     "demo_password": ("Password  in {path}", "密码     见 {path}"),
     "demo_key": ("API key   {key}", "API 密钥 {key}"),
+    "demo_command": ("Commands  {command} models list", "命令行   {command} models list"),
+    "demo_port_taken": (
+        "{said} With make: `make demo PORT={port}`.",
+        "{said} 使用 make 时:`make demo PORT={port}`。",
+    ),
     "demo_runs": ("Running until Ctrl-C, which ends everything.", "持续运行,按 Ctrl-C 全部结束。"),
     # doctor
     "status_pass": ("pass", "通过"),

@@ -24,8 +24,8 @@ Look after it
   workers     the machines: list, show, token, delete
   devices     the accelerators: list
   backends    the engines: list, create, delete
-  users       reset-password
-  events      what happened, and when
+  users       who may sign in: list, reset-password
+  events      what happened, and when: list
   login       remember a server and sign in to it
 
 First steps
@@ -58,8 +58,8 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
   workers     机器:list、show、token、delete
   devices     加速卡:list
   backends    推理引擎:list、create、delete
-  users       reset-password
-  events      发生过什么、何时发生
+  users       可登录的用户:list、reset-password
+  events      发生过什么、何时发生:list
   login       记住一台服务器并登录
 
 入门

@@ -27,7 +27,7 @@ def shown(page: str) -> list[list[str]]:
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     models = tmp_path_factory.mktemp("models")
     write_tiny_gguf(models / "qwen2.5-7b-q4.gguf")
-    with Platform(tmp_path_factory.mktemp("platform"), model_roots=[models]) as running:
+    with Platform(tmp_path_factory.mktemp("platform"), model_roots=[models], simulate="8x910B3-64G") as running:
         running.models = models  # type: ignore[attr-defined]
         yield running
 
@@ -38,7 +38,7 @@ def test_the_pages_show_commands() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_of_a_page_works_as_shown(platform: Platform, page: str) -> None:
-    for name in ("qwen",):
+    for name in ("qwen", "big"):
         platform.api.delete(f"/api/v1/models/{name}")
     platform.until(lambda: not platform.api.get("/api/v1/instances").json()["items"], seconds=30)
     for arguments in shown(page):
@@ -54,4 +54,5 @@ def prepared(arguments: list[str], platform: Platform) -> list[str]:
     if arguments[:2] != ["models", "deploy"]:
         return arguments
     models = platform.models  # type: ignore[attr-defined]
-    return [part.replace("/models/", f"{models}/") for part in arguments] + ["--backend", "echo"]
+    served = [] if "--backend" in arguments else ["--backend", "echo"]
+    return [part.replace("/models/", f"{models}/") for part in arguments] + served

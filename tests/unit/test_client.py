@@ -122,3 +122,19 @@ def test_an_engine_that_breaks_in_a_stream_is_told() -> None:
 )
 def test_only_this_machine_is_loopback(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:9090", "localhost:9090", "ftp://host", "http://", "http://[::1", "host"])
+def test_what_is_no_address_of_a_server_is_said_before_anything_is_sent(url: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        Client(url)
+    assert refused.value.code == "server_url_invalid"
+
+
+def test_a_server_that_does_not_answer_is_told_without_numbers_of_the_system() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("[Errno 111] Connection refused")
+
+    with client(refuse) as each, pytest.raises(Refusal) as refused:
+        each.get("models")
+    assert refused.value.params["why"] == "Connection refused"

@@ -34,13 +34,24 @@ def test_the_environment_comes_first(home: Path, monkeypatch: pytest.MonkeyPatch
     assert access.find(Ports()) == access.Access("https://a", "key", "environment")
 
 
-def test_what_login_stored_comes_before_this_machines_own(home: Path) -> None:
+def test_what_login_stored_comes_before_this_machines_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(home)
+    monkeypatch.delenv("GPUSTACK_LITE_DATA_DIR")
+    monkeypatch.setattr("gpustack_lite.settings.default_data_dir", lambda: home / "data")
     access.store(Ports(), "https://b", "token")
     assert access.find(Ports()) == access.Access("https://b", "token", "login")
     path = home / "config/gpustack-lite/credentials.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert json.loads(path.read_text()) == {"url": "https://b", "token": "token"}
+
+
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_a_data_directory_in_the_environment_comes_before_it_while_its_platform_runs(
+    home: Path, is_alive: bool
+) -> None:
+    run_here(home, is_alive=is_alive)
+    access.store(Ports(), "https://b", "token")
+    assert access.find(Ports()).origin == ("local" if is_alive else "login")
 
 
 def test_this_machines_own_server_needs_no_login(home: Path) -> None:

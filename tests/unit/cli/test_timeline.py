@@ -19,8 +19,8 @@ def test_a_move_tells_who_from_where_how_long_and_why() -> None:
 @pytest.mark.parametrize(
     ("fields", "parts"),
     [
-        ({"kind": "model_created"}, ["smol", "model_created"]),
-        ({"kind": "worker_joined", "model": None, "worker": "w1"}, ["w1", "worker_joined"]),
+        ({"kind": "model_created"}, ["smol", "model created"]),
+        ({"kind": "worker_joined", "model": None, "worker": "w1"}, ["w1", "worker joined"]),
         ({"instance_id": 3, "from_state": None, "to_state": "pending"}, ["smol#3", "-> pending"]),
     ],
 )
