@@ -25,8 +25,8 @@ WHEEL_VERSION = "2026.10.11549"
 RUNNER = "xllamacpp_server.py"
 _OUR_VARIABLES = re.compile(r"^(LLAMA_.*|GGML_BACKEND_PATH|HF_.*)$")
 _NO_DEVICES = {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1", "GGML_VK_VISIBLE_DEVICES": ""}
-_HTTP_THREADS = 64
-"""A waiting request holds one; with llama.cpp's default of a handful, a busy engine would not answer its probe."""
+_HTTP_THREADS = 256
+"""A waiting request holds one. llama.cpp's own pool grows, but was seen to leave a probe waiting for 20 s meanwhile."""
 _COUNTED = frozenset({"ctx-size", "parallel", "ubatch-size", "batch-size", "embeddings", "reranking"})
 
 _FAILURES = (
@@ -62,6 +62,7 @@ class LlamaCpp:
         }
     )
     needs_facts = True
+    needs_files = True
     known_options: tuple[Option, ...] = tuple(KNOWN.values())
 
     def versions(self) -> tuple[BackendVersion, ...]:

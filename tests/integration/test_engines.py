@@ -247,6 +247,20 @@ def test_a_tiny_model_embeds_and_the_engine_ends_at_once(engine: BackendVersion,
         assert process.wait(5) == -signal.SIGTERM
 
 
+async def test_a_probe_is_answered_while_many_requests_wait(engine: BackendVersion, tmp_path: Path) -> None:
+    spec = spec_of(engine, write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path)
+    body = {"prompt": "hello", "max_tokens": 500, "ignore_eos": True}
+    limits = httpx.Limits(max_connections=None)
+    with running(spec, tmp_path / "log") as (client, _):
+        async with httpx.AsyncClient(base_url=client.base_url, headers=HEADERS, limits=limits, timeout=60) as many:
+            waiting = [asyncio.create_task(many.post("/v1/completions", json=body)) for _ in range(120)]
+            await asyncio.wait(waiting, timeout=0.5)
+            assert {(await many.get("/health", timeout=15)).status_code for _ in range(5)} == {200}
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+
 @pytest.mark.parametrize(
     ("damage", "code"),
     [
