@@ -11,7 +11,7 @@ from gpustack_lite.cli import handover, listening, record
 from gpustack_lite.cli.datadir import DataDir, lock, prepare
 from gpustack_lite.cli.family import CHILD_PROGRAM, LOG_BYTES, LOGS_KEPT, MARK, Family
 from gpustack_lite.cli.rotation import rotate
-from gpustack_lite.cli.say import tell
+from gpustack_lite.cli.say import outlive_readers, tell
 from gpustack_lite.cli.supervisor import Stage, Supervisor
 from gpustack_lite.errors import Refusal
 from gpustack_lite.logs import JsonFormatter
@@ -73,6 +73,7 @@ def _enter(
     before = record.read(ports.disk, data_dir.record)
     if lock_fd is None:
         raise _already_running(data_dir, before)
+    outlive_readers()
     _log_to(data_dir.logs / "supervisor.log", settings.log_level)
     if inherited is None:
         tell("starting", path=str(data_dir.root))

@@ -12,6 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gpustack_lite.cli import record
+from gpustack_lite.ports import SystemDisk
 from tests.harness import ROOT, Platform, environment, is_running, until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
@@ -309,3 +311,22 @@ def test_a_broken_record_is_no_obstacle(platform: Platform) -> None:
     (platform.data_dir / "run/supervisor.json").write_text("{broken")
     platform.start()
     assert gateway_pids(platform.url)
+
+
+def test_a_closed_terminal_ends_everything(tmp_path: Path) -> None:
+    window, terminal = os.openpty()
+    child = subprocess.Popen(
+        ["setsid", "--ctty", *SUPERVISE, "--port", "0", "--data-dir", str(tmp_path / "data")],
+        env=environment(),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    path = tmp_path / "data/run/supervisor.json"
+    now = until(
+        lambda: (found := record.read(SystemDisk(), path)) is not None and len(found.children) > 2 and found, 60
+    )
+    os.close(window)
+    assert child.wait(40) == 0
+    assert [role for role, each in now.children.items() if is_running(each.pid)] == []
