@@ -87,6 +87,10 @@ class Backend(Protocol):
         """False where a model can be launched without anybody having read its files."""
 
     @property
+    def needs_files(self) -> bool:
+        """False where the engine is not told of the model's files, so that its source is only a name."""
+
+    @property
     def known_options(self) -> tuple[Option, ...]:
         """For help texts and forms; other options may still be accepted by `check`."""
 

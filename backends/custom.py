@@ -65,6 +65,10 @@ class CustomBackend:
     needs_facts: bool = False
     known_options: tuple[Option, ...] = ()
 
+    @property
+    def needs_files(self) -> bool:
+        return any("{model_path}" in part for part in self.command)
+
     def versions(self) -> tuple[BackendVersion, ...]:
         return (BackendVersion(self.name, "custom", self.device_kinds, source="builtin", installed=True),)
 

@@ -63,6 +63,7 @@ class Echo:
     device_kinds = KINDS
     paths = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/embeddings"})
     needs_facts = False
+    needs_files = False
     known_options: tuple[Option, ...] = tuple(KNOWN.values())
 
     def versions(self) -> tuple[BackendVersion, ...]:

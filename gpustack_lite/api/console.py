@@ -17,7 +17,10 @@ POLICY = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 """No inline script and no style element: the console sets styles through the DOM only (docs/console.md)."""
-NOT_THE_CONSOLE = frozenset({"api", "v1", "v2", "v1-openai"})
+NOT_THE_CONSOLE = frozenset(
+    {"api", "v1", "v2", "v1-openai", "docs", "redoc", "openapi.json", "swagger.json", "debug", "metrics", "slots"}
+)
+"""APIs, and where programs look for what other servers tell without asking who it is: a page there would say yes."""
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpustack-lite</title>
 <h1>The console is not built</h1>

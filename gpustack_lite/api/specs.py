@@ -57,8 +57,8 @@ async def check(context: Context, body: ModelCreate) -> None:
     for name, value in body.model_dump().items():
         rules.check_plain(value, name)
     rules.check_devices(body.placement.devices)
-    source = sources.parse(body.source)
     backend = await backend_named(context, body.backend)
+    source = sources.parse(body.source, needs_files=backend is None or backend.needs_files)
     if backend is None and source.kind == "none":
         raise Refusal("backend_needed", param="backend", source=body.source)
     if backend is not None:

@@ -1,5 +1,6 @@
 """`gpustack-lite usage`: requests and tokens, summed."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -9,6 +10,14 @@ from gpustack_lite.cli.output import Column, Format, Output, show_list
 from gpustack_lite.cli.say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+class Verb(StrEnum):
+    """The other nouns have it, so fingers type it here too."""
+
+    LIST = "list"
+
+
 NAMES = {
     "model": Column("model"),
     "key": Column("key", lambda row: row.get("key") or deleted(row.get("key_id"))),
@@ -19,6 +28,7 @@ COUNTS = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
 
 @app.command(help=say("help_usage"), epilog=say("help_usage_examples"))
 def usage(
+    _verb: Annotated[Verb | None, typer.Argument(metavar="list", hidden=True)] = None,
     by: Annotated[str, typer.Option(metavar="model,key,user", help=say("help_usage_by"))] = "model",
     start: Annotated[str | None, typer.Option("--from", metavar="TIME", help=say("help_usage_from"))] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help=say("help_usage_to"))] = None,

@@ -15,6 +15,7 @@ _LATER = (
     ("https://", "url"),
     ("http://", "url"),
 )
+_NAMES = frozenset({"path", "none", "huggingface", "modelscope"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class Source:
     value: str
 
 
-def parse(source: str) -> Source:
-    """A source that this version can launch.
+def parse(source: str, *, needs_files: bool = True) -> Source:
+    """A source that this version can launch; where no files are needed, a hub's repository is a name like any other.
 
     Raises:
         Refusal: `source_too_long`, `source_unprintable`, `source_not_absolute`, `source_not_supported_yet` or
@@ -34,7 +35,7 @@ def parse(source: str) -> Source:
     """
     _must_be_readable(source)
     recognised = recognise(source)
-    if recognised.kind not in {"path", "none"}:
+    if recognised.kind not in ({"path", "none"} if needs_files else _NAMES):
         raise Refusal("source_not_supported_yet", param="source", source=source)
     return recognised
 

@@ -27,6 +27,7 @@ class FakeBackend:
     device_kinds: frozenset[DeviceKind] = frozenset({"cuda", "ascend", "cpu"})
     paths: frozenset[str] = frozenset({"/v1/chat/completions"})
     needs_facts: bool = False
+    needs_files: bool = False
     known_options: tuple[Option, ...] = ()
     claim: Claim = field(default_factory=lambda: Claim(1, 14 * GIB, 0, frozenset({"cuda", "ascend"})))
 

@@ -178,6 +178,7 @@ def test_a_key_is_shown_once_works_and_is_deleted(platform: Platform, echo: str)
 def test_usage_is_summed(platform: Platform, echo: str) -> None:
     run(platform, "chat", echo, "count me")
     rows = platform.until(lambda: document(platform, "usage", "--by", "model")["items"], seconds=30)
+    assert document(platform, "usage", "list")["items"] == rows
     assert {"model", "requests", "prompt_tokens"} <= set(rows[0])
 
 

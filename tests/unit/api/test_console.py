@@ -98,6 +98,15 @@ async def test_an_unknown_path_of_an_api_is_no_page(browser: httpx.AsyncClient, 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_such_path")
 
 
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/debug/pprof", "/slots"])
+async def test_where_other_servers_talk_to_anybody_there_is_not_even_a_page(
+    browser: httpx.AsyncClient, path: str
+) -> None:
+    """E01."""
+    answer = await browser.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_such_path")
+
+
 async def test_a_console_that_is_built_again_is_served_without_a_restart(
     browser: httpx.AsyncClient, built: Path
 ) -> None:

@@ -36,6 +36,24 @@ def test_what_a_later_version_downloads_is_recognised_and_refused(source: str, k
     assert (refused.value.code, refused.value.param) == ("source_not_supported_yet", "source")
 
 
+@pytest.mark.parametrize("source", ["huggingface:org/name", "modelscope:org/name", "/models/m", "none:"])
+def test_where_no_files_are_needed_a_repository_is_a_name(source: str) -> None:
+    assert parse(source, needs_files=False) == recognise(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        pytest.param("http://169.254.169.254/x", "source_not_supported_yet", id="URL"),
+        pytest.param("docker:org/name", "unknown_source", id="another hub"),
+    ],
+)
+def test_where_no_files_are_needed_nothing_else_gets_in(source: str, code: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        parse(source, needs_files=False)
+    assert refused.value.code == code
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [
