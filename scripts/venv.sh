@@ -22,9 +22,10 @@ make_venv() {
   if [ -n "$found" ] && "$found" -m venv .venv >/dev/null 2>&1; then return; fi
   rm -rf .venv
   uv=$(uv_command || true)
-  if [ -n "$uv" ] && "$uv" venv --quiet --seed --python "${found:->=3.11}" .venv; then return; fi
-  echo "No Python 3.11 or newer with venv is here: install one (Debian, Ubuntu: apt-get install python3-venv)," \
-    "or pip, with which it is fetched (apt-get install python3-pip), and run make again." >&2
+  if [ -n "$uv" ] && "$uv" venv --quiet --seed --python "${found:-3.12}" .venv; then return; fi
+  echo "No Python 3.11 or newer with venv is here, and none could be fetched: install one (Debian 12, Ubuntu 24.04:" \
+    "apt-get install python3-venv), or pip, with which uv comes and fetches one from github.com (apt-get install" \
+    "python3-pip; UV_PYTHON_INSTALL_MIRROR names a mirror), and run make again." >&2
   exit 1
 }
 
