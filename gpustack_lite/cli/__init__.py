@@ -1,5 +1,6 @@
 """The command line: `main` answers --version and --help at once and loads everything else only when it is asked for."""
 
+import io
 import os
 import sys
 
@@ -8,6 +9,7 @@ COMPLETION = "_GPUSTACK_LITE_COMPLETE"
 
 
 def main() -> None:
+    _write_in_any_encoding()
     try:
         _answer(sys.argv[1:])
     except BrokenPipeError:
@@ -29,3 +31,10 @@ def _answer(arguments: list[str]) -> None:
             from gpustack_lite.cli.app import run
 
             run(arguments)
+
+
+def _write_in_any_encoding() -> None:
+    """A terminal that lacks a character of a sentence, a path or an answer shows a question mark in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")

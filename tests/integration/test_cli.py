@@ -81,6 +81,12 @@ def test_a_shell_gets_completions(words: str, completed: list[str]) -> None:
     assert cli(env=env | {"_GPUSTACK_LITE_COMPLETE": "complete_bash"}).stdout.split() == completed
 
 
+def test_a_terminal_without_our_characters_is_no_error() -> None:
+    done = cli("--help", env={"GPUSTACK_LITE_LANG": "zh", "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gpustack-lite chat qwen" in done.stdout
+
+
 def test_a_reader_that_leaves_is_no_error() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f"{' '.join(CLI)} --help | true"],
