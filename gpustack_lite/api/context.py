@@ -18,6 +18,8 @@ from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Heartbeat, RoutesReply
 
 STOPPING_TOPIC = "stopping"
+STREAMS_READING = 4
+"""So many look into the database at once when a change wakes them all; the rest of the server reads there too."""
 
 
 class Published(Protocol):
@@ -69,6 +71,7 @@ class Context:
     gateways: Acknowledgements = field(default_factory=Acknowledgements)
     logs: LogDesk = field(default_factory=LogDesk)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
+    streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))
     passwords: Passwords = field(default_factory=Passwords)
 
     def stop(self) -> None:

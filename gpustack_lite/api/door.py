@@ -1,8 +1,10 @@
 """What every request passes before a route sees it: host, path, size of the body, an id, and the safe headers."""
 
+import asyncio
 import ipaddress
 import re
 from collections.abc import Collection
+from contextlib import ExitStack
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -18,6 +20,9 @@ OPEN_TO_ALL = frozenset({"/api/v1/auth/login", "/api/agent/v1/join"})
 STRANGER_BODY_BYTES = 64 * 1024
 PERSON_BODY_BYTES = 1024**2
 MACHINE_BODY_BYTES = 32 * 1024**2
+PEOPLE_AT_ONCE = 32
+PEOPLE_WAITING = 512
+_NEVER_WAIT = (*MACHINE_PREFIXES, "/api/internal/")
 _LOG_UPLOAD = re.compile(r"^/api/agent/v1/logs/[^/]+$")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9_.:-]{1,100}$")
 _SAFE_HEADERS = {
@@ -35,6 +40,8 @@ class Door:
         self._app = app
         self._hosts = frozenset(host.lower().rstrip(".") for host in hosts)
         self._randomness = randomness
+        self._turns = asyncio.Semaphore(PEOPLE_AT_ONCE)
+        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,7 +56,33 @@ class Door:
         if refused is not None:
             await respond(Request(scope), refused)(scope, receive, answer)
             return
-        await self._app(scope, receive if limit is None else _bounded(receive, limit), answer)
+        bounded = receive if limit is None else _bounded(receive, limit)
+        if scope["path"].startswith(_NEVER_WAIT):
+            await self._app(scope, bounded, answer)
+        else:
+            await self._in_turn(scope, bounded, answer)
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """However many people ask, the machines find the server at leisure: a worker not heard loses its instances.
+
+        A turn ends when the answer begins, so that a stream holds none.
+        """
+        if self._waiting >= PEOPLE_WAITING:
+            await respond(Request(scope), Refusal("server_busy", status=503, seconds=1))(scope, receive, send)
+            return
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        with ExitStack() as turn:
+            turn.callback(self._turns.release)
+
+            async def sending(message: Message) -> None:
+                turn.close()
+                await send(message)
+
+            await self._app(scope, receive, sending)
 
     def _refuse(self, scope: Scope, headers: Headers, limit: int | None) -> Refusal | None:
         path: str = scope["path"]

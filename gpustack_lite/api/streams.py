@@ -27,7 +27,8 @@ async def poll(
 
 
 async def still_holds(context: Context, signed_in: SignedInCaller) -> bool:
-    return await identify(context, signed_in.shown) is not None
+    async with context.streams:
+        return await identify(context, signed_in.shown) is not None
 
 
 async def ticks(context: Context, topics: tuple[str, ...]) -> AsyncGenerator[None]:

@@ -47,7 +47,7 @@ async def _batches(context: Context, signed_in: SignedInCaller, position: int) -
             if not await still_holds(context, signed_in):
                 return
             while True:
-                async with context.db.read() as session:
+                async with context.streams, context.db.read() as session:
                     found = await changes_read.behind(session, position)
                 yield found
                 if not found:

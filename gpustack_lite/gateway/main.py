@@ -4,13 +4,13 @@ import asyncio
 import gc
 import logging
 import os
-import resource
 import signal
 import socket
 from pathlib import Path
 
 import uvloop
 
+from gpustack_lite import descriptors
 from gpustack_lite.gateway.leaving import Leaving
 from gpustack_lite.gateway.parts import Parts
 from gpustack_lite.loop import keep_reconciling
@@ -31,18 +31,14 @@ def run(
     if me is None:
         raise RuntimeError("this process cannot see itself in /proc")
     parts = Parts(settings, ports, me, server_socket=server_socket, data_dir=data_dir, index=index)
-    parts.house.most_connections = _raise_file_limit()
+    parts.house.most_connections = _most_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(parts, listen_fd))
 
 
-def _raise_file_limit() -> int:
+def _most_connections() -> int:
     """How many connections may be open; an engine's side of each needs a file too."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65_536 if hard == resource.RLIM_INFINITY else hard
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return max(64, (max(soft, wanted) - FILES_FOR_OURSELVES) // 2)
+    return max(64, (descriptors.raise_limit() - FILES_FOR_OURSELVES) // 2)
 
 
 def _spare_the_collector() -> None:

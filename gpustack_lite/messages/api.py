@@ -11,6 +11,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This server does not answer to the host name {host}: use its IP address, or start it with --allowed-host.",
         "本服务器不接受主机名 {host}:请使用 IP 地址访问,或在启动时加上 --allowed-host。",
     ),
+    "server_busy": (
+        "Too many requests are waiting here already: try again in {seconds} s.",
+        "等待处理的请求过多:请在 {seconds} 秒后重试。",
+    ),
     "body_too_large": (
         "The body is larger than {limit_bytes}: send less at once.",
         "请求体超过 {limit_bytes}:请减少一次发送的内容。",

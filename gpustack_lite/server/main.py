@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 import uvloop
 
+from gpustack_lite import descriptors
 from gpustack_lite.api.app import build
 from gpustack_lite.api.context import Context, read_machine_tokens
 from gpustack_lite.api.first_start import ensure_admin
@@ -48,6 +49,7 @@ def run(settings: Settings, ports: Ports, *, server_fd: int | None, data_dir: Pa
         Refusal: the data dir or the database cannot be used.
     """
     os.umask(0o077)
+    descriptors.raise_limit()
     with locked(data_dir, ports.clock), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, ports, server_fd, data_dir))
 

@@ -1,14 +1,21 @@
+import asyncio
+from typing import Any
+
 import httpx
 import pytest
 
 from gpustack_lite.api.door import (
     MACHINE_BODY_BYTES,
+    PEOPLE_AT_ONCE,
+    PEOPLE_WAITING,
     PERSON_BODY_BYTES,
     STRANGER_BODY_BYTES,
+    Door,
     body_limit,
     host_is_ours,
     is_canonical,
 )
+from gpustack_lite.ports import Ports
 from tests.fakes.management import Api
 
 OURS = {"gpu-1", "gpu-1.example.org"}
@@ -125,3 +132,67 @@ async def test_every_answer_has_an_id_and_the_safe_headers(client: httpx.AsyncCl
 async def test_a_request_id_that_could_forge_a_log_line_is_replaced(client: httpx.AsyncClient) -> None:
     answer = await client.get("/api/v1/models", headers={"x-request-id": "a b" * 100})
     assert " " not in answer.headers["x-request-id"]
+
+
+class Guests:
+    """An application that answers when it is told to, behind a door of its own."""
+
+    def __init__(self) -> None:
+        self.inside = 0
+        self.let_go = asyncio.Event()
+        self.door = Door(self._app, hosts=(), randomness=Ports().randomness)
+
+    async def _app(self, _: Any, __: Any, send: Any) -> None:
+        self.inside += 1
+        await self.let_go.wait()
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await asyncio.Event().wait()  # an answer that goes on for ever
+
+    def asks(self, path: str) -> "asyncio.Task[list[int]]":
+        return asyncio.ensure_future(self._ask(path))
+
+    async def _ask(self, path: str) -> list[int]:
+        said: list[int] = []
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                said.append(message["status"])
+                told.set()
+
+        told = asyncio.Event()
+        headers = [(b"host", b"localhost")]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
+        asking = asyncio.ensure_future(self.door(scope, _no_body, send))
+        await told.wait()
+        asking.cancel()
+        return said
+
+
+async def _no_body() -> Any:
+    return {"type": "http.request"}
+
+
+async def _turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_machines_do_not_wait_behind_people_and_streams_hold_no_turn() -> None:
+    guests = Guests()
+    people = [guests.asks("/api/v1/watch") for _ in range(2 * PEOPLE_AT_ONCE)]
+    await _turns()
+    assert guests.inside == PEOPLE_AT_ONCE
+    machine = guests.asks("/api/agent/v1/heartbeat")
+    await _turns()
+    assert guests.inside == PEOPLE_AT_ONCE + 1
+    guests.let_go.set()
+    assert await asyncio.gather(machine, *people) == [[204]] * (2 * PEOPLE_AT_ONCE + 1)
+
+
+async def test_a_queue_that_is_too_long_is_told_as_such() -> None:
+    guests = Guests()
+    waiting = [guests.asks("/api/v1/models") for _ in range(PEOPLE_AT_ONCE + PEOPLE_WAITING)]
+    await _turns()
+    assert await guests.asks("/api/v1/models") == [503]
+    guests.let_go.set()
+    await asyncio.gather(*waiting)
