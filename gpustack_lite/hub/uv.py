@@ -49,6 +49,8 @@ def environment(environ: Mapping[str, str], pip: Mapping[str, str]) -> dict[str,
             made[variable] = _joined(variable, said)
     if "UV_INDEX" in made:
         made.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")  # as pip chooses: the best over all indexes
+    if not _can_cache(environ):
+        made.setdefault("UV_NO_CACHE", "1")  # a temporary one: uv refuses to work without any
     return made | {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
 
 
@@ -81,6 +83,16 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
     user = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"
     given = [Path(environ["PIP_CONFIG_FILE"])] if environ.get("PIP_CONFIG_FILE") else []
     return [*system, Path("/etc/pip.conf"), home / ".pip" / "pip.conf", user, *given]
+
+
+def _can_cache(environ: Mapping[str, str]) -> bool:
+    """Services often run with a home directory that is missing or may only be read."""
+    home = environ.get("HOME")
+    folder = environ.get("UV_CACHE_DIR") or environ.get("XDG_CACHE_HOME") or (home and f"{home}/.cache")
+    if not folder:
+        return True  # uv asks the user database
+    wanted = Path(folder).absolute()
+    return os.access(next(each for each in (wanted, *wanted.parents) if each.exists()), os.W_OK)
 
 
 def _is_set(environ: Mapping[str, str], variable: str) -> bool:

@@ -70,3 +70,13 @@ def test_pip_without_configuration_is_none() -> None:
 @pytest.mark.parametrize(("said", "wanted"), [("1", True), ("true", True), ("0", False), ("", False)])
 def test_no_index_is_a_wish_of_its_own(said: str, wanted: bool) -> None:
     assert is_offline_wanted({"PIP_NO_INDEX": said}, {}) is wanted
+
+
+@pytest.mark.parametrize(("may_write", "value"), [(True, None), (False, "1")])
+def test_without_a_cache_that_can_be_written_uv_makes_a_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may_write: bool, value: str | None
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr("os.access", lambda path, mode: asked.append(path) or may_write)
+    assert environment({"HOME": str(tmp_path / "none")}, {}).get("UV_NO_CACHE") == value
+    assert asked == [tmp_path]
