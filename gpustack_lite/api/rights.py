@@ -33,3 +33,10 @@ def refuse_key(
     if maker.expires_at is not None and maker.kind == "key" and (expires_at is None or expires_at > maker.expires_at):
         return Refusal("key_exceeds_maker", status=403, param="expires_at", what=str(expires_at))
     return None
+
+
+def refuse_reset(caller: Caller) -> Refusal | None:
+    """Who reads a new password can sign in: a session knows no bounds, so a key that has some must not make one."""
+    if caller.kind == "key" and (caller.expires_at is not None or "*" not in caller.models):
+        return Refusal("key_is_limited", status=403)
+    return None

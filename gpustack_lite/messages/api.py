@@ -105,6 +105,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "新密码长度必须为 {shortest} 到 {longest} 个字符。",
     ),
     "password_unchanged": ("The new password is the old one: choose another.", "新密码与旧密码相同:请另选一个。"),
+    "key_is_limited": (
+        "This key is limited to some models or to a time, and what you ask for would have no such limit: "
+        "sign in, or use a key without limits.",
+        "该密钥限定了模型或有效期,而此操作的结果不受这些限制:请登录,或使用不受限的密钥。",
+    ),
     "key_exceeds_maker": (
         "A key cannot be allowed more than whoever makes it: {what}.",
         "密钥的权限不能超过其创建者:{what}。",

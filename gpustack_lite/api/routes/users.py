@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from gpustack_lite.api import accounts
+from gpustack_lite.api import accounts, rights
 from gpustack_lite.api.auth import Admin
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply_page, shows
@@ -22,6 +22,8 @@ async def list_users(_: Admin, request: Request, context: Ctx, wish: PageWish) -
 
 
 @router.post("/users/{ref}/reset-password", responses=shows(PasswordReset))
-async def reset_password(ref: str, _: Admin, context: Ctx) -> JSONResponse:
+async def reset_password(ref: str, signed_in: Admin, context: Ctx) -> JSONResponse:
+    if refused := rights.refuse_reset(signed_in.caller):
+        raise refused
     user, password = await accounts.reset_password(context, ref)
     return JSONResponse({"username": user.username, "password": password, "must_change_password": True})

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gpustack_lite.api.credentials import Caller
-from gpustack_lite.api.rights import refuse, refuse_key
+from gpustack_lite.api.rights import refuse, refuse_key, refuse_reset
 
 SOON = datetime(2027, 1, 1, tzinfo=UTC)
 LATER = SOON + timedelta(days=1)
@@ -53,3 +53,16 @@ def test_a_key_is_never_allowed_more_than_its_maker(
 ) -> None:
     refused = refuse_key(maker, scopes, models, until)
     assert (refused.param if refused else None) == exceeds
+
+
+@pytest.mark.parametrize(
+    ("who", "is_refused"),
+    [
+        pytest.param(caller("manage"), False, id="a key without limits"),
+        pytest.param(caller("manage", models=("a",)), True, id="some models"),
+        pytest.param(caller("manage", until=SOON), True, id="some time"),
+        pytest.param(Caller("session", 1, 1, "u", "admin", expires_at=SOON), False, id="a session"),
+    ],
+)
+def test_a_limited_key_cannot_make_itself_a_password(who: Caller, is_refused: bool) -> None:
+    assert (refuse_reset(who) is not None) is is_refused
