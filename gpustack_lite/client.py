@@ -9,10 +9,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
-
 from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal, Unreachable
+from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.messages import Language
 
 Document = dict[str, Any]

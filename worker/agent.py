@@ -4,9 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-import httpx
-
 from gpustack_lite.errors import Refusal, Unreachable
+from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Ports
 from gpustack_lite.signals import Signals

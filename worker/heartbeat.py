@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import httpx
-
 import gpustack_lite
 from backends import registry
 from gpustack_lite.domain import BackendVersion, Device
+from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.loop import attempt
 from gpustack_lite.ports import Identity
 from gpustack_lite.wire import BackendVersionReport, DeviceReport, Heartbeat

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
 from pydantic import ValidationError
 
 import gpustack_lite
 from gpustack_lite import messages
 from gpustack_lite.errors import Refusal, Unreachable
+from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.ports import Ports, short_unix_path
 from gpustack_lite.wire import Join, Joined, Wire
 from worker.identity import WorkerIdentity

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-import httpx
-
 from gpustack_lite.domain import HttpProbe
+from gpustack_lite.httpx_alone import httpx
 
 READ_BYTES_PER_SECOND = 20e6
 LONGEST_START_SECONDS = 6 * 3600.0

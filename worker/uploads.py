@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
-import httpx
-
 from gpustack_lite import messages
 from gpustack_lite.errors import Refusal, Unreachable
+from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.ports import Clock, Network, Ports, short_unix_path
 from gpustack_lite.wire import LogRequest
 from worker.link import PREFIX, Link, ServerAddress, parsed, retry_after
