@@ -20,6 +20,8 @@ _MOST_ELEMENTS = 4_000_000
 _MOST_DIMENSIONS = 4
 _MOST_KEPT = 4096
 _LONGEST_KEY_BYTES = 65_535
+_BLOCK_BYTES = 256 * 1024
+_LENGTH = struct.Struct("<Q")
 _STRING, _ARRAY = 8, 9
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 
@@ -124,8 +126,7 @@ class _Reader:
         kind, length = self._number("<I"), self._number("<Q")
         if kind == _STRING:
             self._must_hold(length, least_bytes=8)
-            for _ in range(length):
-                self._skip(self._number("<Q"))
+            self._skip_texts(length)
             return Array(length)
         layout = self._layout(kind)
         self._must_hold(length, least_bytes=struct.calcsize(layout))
@@ -189,6 +190,28 @@ class _Reader:
         self._must_have(count)
         self._position += count
         self._stream.seek(self._position)
+
+    def _skip_texts(self, count: int) -> None:
+        """Block by block: a vocabulary has hundreds of thousands of them."""
+        position, begin, block = self._position, 0, b""
+        limit = min(self._file_bytes, HEADER_LIMIT_BYTES)
+        for _ in range(count):
+            at = position - begin
+            if at + 8 > len(block):
+                self._skip(position + 8 - self._position)  # what it holds is checked before it is read
+                begin, at = position, 0
+                block = self._block(begin)
+            position += 8 + _LENGTH.unpack_from(block, at)[0]
+            if position > limit:
+                self._skip(position - self._position)
+        self._skip(position - self._position)
+
+    def _block(self, begin: int) -> bytes:
+        self._stream.seek(begin)
+        block = self._stream.read(_BLOCK_BYTES)
+        if len(block) < 8:
+            raise self._truncated(begin + 8)  # somebody shortens the file while we read
+        return block
 
     def _must_have(self, count: int) -> None:
         end = self._position + count

@@ -127,6 +127,23 @@ def test_values_that_cannot_be_are_refused(tmp_path: Path, tail: bytes, code: st
     assert refused.code == code
 
 
+@pytest.mark.parametrize("block_bytes", [8, 9, 16, 31, 1024])
+def test_texts_are_passed_over_wherever_a_block_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
+) -> None:
+    monkeypatch.setattr(gguf, "_BLOCK_BYTES", block_bytes)
+    words = Strings(["", "a", "word" * 20, "", "z" * 23, "end"])
+    path = write_gguf(tmp_path / "m.gguf", {"words": words, "after": 7}, [])
+    assert read_header(path).metadata == {"words": Array(6), "after": 7}
+
+
+def test_a_text_longer_than_the_file_is_truncated(tmp_path: Path) -> None:
+    words = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"w" + struct.pack("<IIQ", 9, 8, 2)
+    found = refusal(words + struct.pack("<Q", 2**63) + b"x" * 100, tmp_path)
+    assert found is not None
+    assert found.code in {"gguf_truncated", "gguf_invalid"}
+
+
 def test_nothing_beyond_the_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gguf, "HEADER_LIMIT_BYTES", 100)
     refused = refusal(WHOLE, tmp_path)
