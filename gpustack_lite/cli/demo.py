@@ -1,6 +1,7 @@
 """`gpustack-lite demo`: a real small model behind the OpenAI API in one command, proven and left running."""
 
 import json
+import os
 import shlex
 import signal
 import sys
@@ -107,7 +108,7 @@ def show_ways_in(platform: Background, key: str) -> None:
         tell("demo_password", path=str(platform.password_file))
     tell("demo_key", key=key)
     tell("demo_command", command=own_command(platform.data_dir))
-    write(f"curl {platform.url}/v1/chat/completions -H 'Authorization: Bearer {key}' \\")
+    write(f"curl {without_proxy()}{platform.url}/v1/chat/completions -H 'Authorization: Bearer {key}' \\")
     write(f"  -H 'Content-Type: application/json' -d '{body}'")
     write("")
 
@@ -116,3 +117,9 @@ def own_command(data_dir: Path) -> str:
     """This program as a shell finds it from anywhere, talking to this platform."""
     program = Path(sys.executable).with_name("gpustack-lite")
     return f"GPUSTACK_LITE_DATA_DIR={shlex.quote(str(data_dir))} {shlex.quote(str(program))}"
+
+
+def without_proxy() -> str:
+    """What curl needs where the shell names a proxy that knows nothing of this machine's own addresses."""
+    names_one = any(os.environ.get(name) for name in ("http_proxy", "all_proxy", "ALL_PROXY"))
+    return "--noproxy 127.0.0.1 " if names_one else ""
