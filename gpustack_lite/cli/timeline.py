@@ -109,7 +109,9 @@ def event_line(event: Document) -> str:
     if event.get("to_state"):
         what = f"{event.get('from_state') or ''} -> {event['to_state']}".strip()
     seconds = (event.get("params") or {}).get("seconds")
-    parts = [at, who, what, f"{seconds:.1f} s" if isinstance(seconds, int | float) else "", event.get("message") or ""]
+    is_said_by_its_kind = str(event.get("code")).startswith("event_")
+    said = "" if is_said_by_its_kind else event.get("message") or ""
+    parts = [at, who, what, f"{seconds:.1f} s" if isinstance(seconds, int | float) else "", said]
     return "  ".join(plain(part) for part in parts if part)
 
 

@@ -139,6 +139,14 @@ def key_document(key: ApiKey, user: str | None = None) -> Document:
 
 
 def event_document(event: Event) -> Document:
+    """An event without a sentence of its own has that of its kind, filled from what the event is about."""
+    about = {
+        "model": event.model_name,
+        "instance": event.instance_id,
+        "worker": event.worker_name,
+        "from_state": event.from_state,
+        "to_state": event.to_state,
+    }
     return {
         "id": event.id,
         "at": iso(event.at),
@@ -150,8 +158,8 @@ def event_document(event: Event) -> Document:
         "worker": event.worker_name,
         "from_state": event.from_state,
         "to_state": event.to_state,
-        "code": event.code,
-        "params": event.params,
+        "code": event.code or f"event_{event.kind}",
+        "params": about | event.params,
     }
 
 

@@ -1,3 +1,31 @@
-"""Sentences of the lifecycle."""
+"""Sentences of what happened: one for each kind of event, used where an event has none of its own."""
 
-SENTENCES: dict[str, tuple[str, str]] = {}
+SENTENCES: dict[str, tuple[str, str]] = {
+    "event_move": (
+        "Replica {instance} of {model} went from {from_state} to {to_state}.",
+        "{model} 的副本 {instance} 从 {from_state} 变为 {to_state}。",
+    ),
+    "event_instance_created": ("Replica {instance} of {model} was created.", "已创建 {model} 的副本 {instance}。"),
+    "event_instance_gone": (
+        "Replica {instance} of {model} is gone: nothing of it lives any more.",
+        "{model} 的副本 {instance} 已结束,不再有任何进程。",
+    ),
+    "event_model_created": ("Model {model} was created.", "已创建模型 {model}。"),
+    "event_model_changed": ("Model {model} was changed: {fields}.", "已修改模型 {model}:{fields}。"),
+    "event_model_started": ("Model {model} was started.", "已启动模型 {model}。"),
+    "event_model_stopped": ("Model {model} was stopped.", "已停止模型 {model}。"),
+    "event_model_deleted": ("Model {model} was deleted.", "已删除模型 {model}。"),
+    "event_worker_joined": ("Worker {worker} joined.", "工作节点 {worker} 已加入。"),
+    "event_worker_ready": ("Worker {worker} is ready.", "工作节点 {worker} 已就绪。"),
+    "event_worker_returned": ("Worker {worker} is back.", "工作节点 {worker} 已恢复。"),
+    "event_worker_silent": ("Worker {worker} fell silent.", "工作节点 {worker} 失去联系。"),
+    "event_worker_deleted": ("Worker {worker} was deleted.", "已删除工作节点 {worker}。"),
+    "event_key_created": ("API key {name} was created.", "已创建 API 密钥 {name}。"),
+    "event_key_changed": ("API key {name} was changed.", "已修改 API 密钥 {name}。"),
+    "event_key_deleted": ("API key {name} was deleted.", "已删除 API 密钥 {name}。"),
+    "event_user_created": ("User {user} was created.", "已创建用户 {user}。"),
+    "event_password_changed": ("User {user} has a new password.", "用户 {user} 已修改密码。"),
+    "event_password_reset": ("The password of user {user} was reset.", "已重置用户 {user} 的密码。"),
+    "event_backend_created": ("Backend {name} was created.", "已创建推理引擎 {name}。"),
+    "event_backend_deleted": ("Backend {name} was deleted.", "已删除推理引擎 {name}。"),
+}

@@ -1,9 +1,19 @@
 """The public shapes of rows."""
 
+import re
+from pathlib import Path
+
 from gpustack_lite.db.documents import MASK, event_document, instance_document, localise, model_document
 from gpustack_lite.db.tables import Event
+from gpustack_lite.messages import CATALOGUE
 from tests.fakes.clock import START
 from tests.fakes.rows import a_model, a_placed_instance, an_instance
+
+ROOT = Path(__file__).parents[3]
+KIND = re.compile(
+    r'"((?:model|worker|instance|key|user|password|backend)_'
+    r'(?:created|changed|started|stopped|deleted|joined|ready|returned|silent|gone|reset))"'
+)
 
 
 def test_an_instance_names_its_devices_by_worker_and_index() -> None:
@@ -24,9 +34,28 @@ def test_an_instance_with_nothing_to_say_has_no_message() -> None:
     assert localise(instance_document(an_instance(1), None), "en")["state_message"] is None
 
 
-def test_an_event_without_a_sentence_has_no_message() -> None:
-    event = Event(id=1, at=START, kind="move", from_state="pending", to_state="scheduled", params={"seconds": 1.5})
-    assert localise(event_document(event), "en")["message"] is None
+def test_an_event_without_a_sentence_of_its_own_has_that_of_its_kind() -> None:
+    event = Event(
+        id=1,
+        at=START,
+        kind="move",
+        model_name="smol",
+        instance_id=3,
+        from_state="pending",
+        to_state="scheduled",
+        params={"seconds": 1.5},
+    )
+    shown = localise(event_document(event), "en")
+    assert shown["code"] == "event_move"
+    assert shown["message"] == "Replica 3 of smol went from pending to scheduled."
+    assert shown["params"]["seconds"] == 1.5
+
+
+def test_every_kind_of_event_that_is_written_has_its_sentence() -> None:
+    sources = [path for top in ("api", "db", "server") for path in (ROOT / "gpustack_lite" / top).rglob("*.py")]
+    written = {kind for path in sources for kind in KIND.findall(path.read_text(encoding="utf-8"))}
+    assert len(written) > 15
+    assert [kind for kind in sorted(written) if f"event_{kind}" not in CATALOGUE] == []
 
 
 def test_secrets_in_the_environment_are_never_shown_again() -> None:

@@ -86,7 +86,8 @@ function stepOf(move: PlatformEvent, next: PlatformEvent | undefined): Step {
     state: move.to_state ?? "pending",
     at: move.at,
     seconds: next === undefined ? null : secondsBetween(move, next),
-    message: move.message,
+    // a move's numbers say more than the sentence that every move has
+    message: move.code?.startsWith("event_") ? null : move.message,
     worker: move.worker,
     params: move.params,
   };
