@@ -44,9 +44,9 @@ def of_command(argv: Sequence[str]) -> tuple[float, float]:
 
 
 def of_server(data_dir: Path) -> tuple[float, float]:
-    """From its start to the first answer; the data directory is that of a server that ran before."""
+    """From its start until it says that it is ready; the data directory is that of a server that ran before."""
     argv = (sys.executable, "-P", "-m", "gpustack_lite.cli.child", "server")
-    told = {"GPUSTACK_LITE_CHILD": f'{{"data_dir": "{data_dir}"}}'}
+    told = {"GPUSTACK_LITE_CHILD": f'{{"data_dir": "{data_dir}"}}', "GPUSTACK_LITE_NO_WORKER": "true"}
     began = time.monotonic()
     process = psutil.Popen(argv, env=environment(**told), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -79,7 +79,7 @@ def measure(rounds: int, folder: Path) -> Taken:
     data_dir = datadir.prepare(folder / "server", Ports()).root
     for nth in range(rounds + 1):
         found = {name: of_command(argv) for name, argv in COMMANDS.items()}
-        found["server: start -> first answer"] = of_server(data_dir)
+        found["server: start -> ready"] = of_server(data_dir)
         for name, each in found.items() if nth else ():
             taken.setdefault(name, []).append(each)
     return taken
@@ -87,7 +87,7 @@ def measure(rounds: int, folder: Path) -> Taken:
 
 def idle(folder: Path) -> None:
     """Own memory (RSS) and CPU of each process of a platform with one worker and no model."""
-    with Platform(folder / "idle") as platform:
+    with Platform(folder) as platform:
         platform.until(lambda: platform.api.get("/api/v1/workers").json()["total"] == 1, 30)
         pids = {"supervisor": platform.supervisor_pid, **{role: platform.pid(role) or 0 for role in ROLES}}
         processes = {role: psutil.Process(pid) for role, pid in pids.items()}
@@ -120,6 +120,7 @@ def main() -> None:
             wall, cpu = zip(*each, strict=True)
             words = [f"{value:.3f}" for value in (statistics.median(wall), min(wall), statistics.median(cpu), min(cpu))]
             print(f"| {name} | {' | '.join(words)} |")
+    with tempfile.TemporaryDirectory() as folder:
         idle(Path(folder))
 
 
