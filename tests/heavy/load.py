@@ -15,6 +15,8 @@ import httpx
 from tests.harness import Platform, until
 
 KEY = "load"
+PATIENCE_SECONDS = 300
+"""A machine that does much else makes few tokens a second; what hangs is found all the same."""
 QUESTION = [{"role": "user", "content": "Say hello to Ada."}]
 
 
@@ -114,9 +116,12 @@ class Load:
         return [each for each in tuple(self.outcomes[-200:]) if each.is_stream and each.chunks > 2 and not each.ended]
 
     def wait_in_flight(self, least: int = 1) -> list[Outcome]:
-        return until(lambda: now if len(now := self.in_flight()) >= least else [], 60)
+        return until(lambda: now if len(now := self.in_flight()) >= least else [], PATIENCE_SECONDS)
 
-    def wait_new_answers(self, count: int = 2, seconds: float = 60) -> None:
+    def wait_ended(self, these: list[Outcome]) -> None:
+        until(lambda: all(each.ended for each in these), PATIENCE_SECONDS)
+
+    def wait_new_answers(self, count: int = 2) -> None:
         """So many requests began from now on and were answered whole."""
         now = time.monotonic()
 
@@ -124,7 +129,7 @@ class Load:
             later = [each for each in tuple(self.outcomes) if each.began > now and each.ended and not each.error]
             return len(later) >= count
 
-        until(are_answered, seconds)
+        until(are_answered, PATIENCE_SECONDS)
 
     def failures(self) -> list[Outcome]:
         return [each for each in self.outcomes if each.error or each.ended is None]

@@ -42,7 +42,8 @@ def test_only_what_went_through_it_breaks(serving: Serving, tell: Tell) -> None:
                 old, held = platform.pid(role), ports_held_by(platform, role)
                 killed.append(time.monotonic())
                 platform.kill(role, signal.SIGKILL)
-                load.wait_new_answers(8)
+                load.wait_ended(streaming)
+                load.wait_new_answers()
                 hurt = [each for each in load.failures() if each.error and (each.ended or 0) >= killed[-1]]
                 untouched = [each for each in streaming if each.local_port not in held]
                 assert [each for each in hurt if each in untouched] == [], load.why()
