@@ -13,6 +13,8 @@ from gpustack_lite.relay.heads import Field
 HIGH_WATER_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
 HEAD_FIELDS = 200
+STATUSES = range(100, 600)
+"""Outside of it there is no class, and no word to pass it on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,9 @@ class Connection(asyncio.Protocol):
         if 100 <= status < 200:
             self._is_interim = True
             self.fields = []
+            return
+        if status not in STATUSES:
+            self._fail("not_http")
             return
         self._judge_framing(status)
         if len(self.fields) > HEAD_FIELDS:

@@ -90,6 +90,8 @@ async def test_the_answer_to_head_has_no_body() -> None:
         pytest.param([b"SSH-2.0-x\r\n"], None, "not_http", id="another protocol"),
         pytest.param([CHUNKED + b"zz\r\n"], None, "not_http", id="a chunk without a size"),
         pytest.param([b"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"], None, "not_http", id="upgrade"),
+        pytest.param([b"HTTP/1.1 999 X\r\nContent-Length: 0\r\n\r\n"], None, "not_http", id="a status of no class"),
+        pytest.param([b"HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n"], None, "not_http", id="another one"),
         pytest.param([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"], None, "not_http", id="unknown coding"),
         pytest.param([b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70_000], None, "head_too_large", id="a head without end"),
         pytest.param([b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n"], None, "head_too_large", id="300 fields"),
