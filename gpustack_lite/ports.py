@@ -171,9 +171,12 @@ class SystemDisk:
             os.fchmod(descriptor, mode)
             _write_all(descriptor, content)
             os.fsync(descriptor)
+            beside.rename(path)
+        except OSError:
+            beside.unlink(missing_ok=True)  # on a full disk it would take the last bytes
+            raise
         finally:
             os.close(descriptor)
-        beside.rename(path)
         _sync_directory(path.parent)
 
     def append(self, path: Path, content: bytes) -> None:

@@ -11,6 +11,8 @@ from gpustack_lite.ports import Ports
 SECRETS = ("gateway_token", "local_join_token", "cli_token", "family")
 """`family` marks the processes of this data directory, so that none of them can be missed or mistaken."""
 
+_FOLDERS = ("run", "gateway", "worker", "worker/instances")
+
 
 @dataclass(frozen=True, slots=True)
 class DataDir:
@@ -53,9 +55,19 @@ def prepare(root: Path, ports: Ports) -> DataDir:
             folder.mkdir(mode=0o700, exist_ok=True)
         for name in SECRETS:
             _make_secret(data_dir.run / name, ports)
+        _forget_half_written(data_dir.root, ports)
     except OSError as error:
         raise Refusal("data_dir_unusable", path=str(data_dir.root), why=error.strerror or str(error)) from error
     return data_dir
+
+
+def _forget_half_written(root: Path, ports: Ports) -> None:
+    """A process that was killed while it replaced a file leaves the new one beside it, under its pid."""
+    for folder in (root, *(root / name for name in _FOLDERS)):
+        for path in folder.glob(".*.new"):
+            writer = path.name.split(".")[-2]
+            if writer.isdigit() and ports.processes.identify(int(writer)) is None:
+                path.unlink(missing_ok=True)
 
 
 def _make_secret(path: Path, ports: Ports) -> None:
