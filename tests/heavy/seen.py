@@ -59,9 +59,12 @@ def _environments() -> Iterator[tuple[int, bytes]]:
 
 def verdicts(platform: Platform) -> list[str]:
     """What each start of the worker decided on the records that it found."""
+    return [each["verdict"] for each in worker_says(platform, "record_found")]
+
+
+def worker_says(platform: Platform, event: str) -> list[Document]:
     lines = (platform.data_dir / "logs" / "worker.log").read_text(errors="replace").splitlines()
-    told = [json.loads(line) for line in lines if '"record_found"' in line]
-    return [each["verdict"] for each in told]
+    return [json.loads(line) for line in lines if f'"event": "{event}"' in line]
 
 
 def wait_verdicts(platform: Platform, before: int) -> None:
