@@ -27,12 +27,18 @@ def serving(tmp_path: Path) -> Serving:
 
     @contextmanager
     def started(*, arguments: tuple[str, ...] = (), env: dict[str, str] | None = None) -> Iterator[Platform]:
-        source = smollm_path()
-        with Platform(tmp_path, model_roots=[source.parent], arguments=arguments, env=env) as platform:
+        roots = [smollm_path().parent]
+        with Platform(tmp_path, model_roots=roots, arguments=arguments, env=own_ports() | (env or {})) as platform:
             deploy(platform)
             yield platform
 
     return started
+
+
+def own_ports() -> dict[str, str]:
+    """Another platform on this machine may take a free port first, which costs an attempt: attempts are counted here."""
+    first = 22000 + os.getpid() % 100 * 100
+    return {"GPUSTACK_LITE_ENGINE_PORTS": f"{first}-{first + 99}"}
 
 
 def deploy(platform: Platform) -> None:
