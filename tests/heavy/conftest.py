@@ -36,7 +36,7 @@ def serving(tmp_path: Path) -> Serving:
 
 
 def own_ports() -> dict[str, str]:
-    """Another platform on this machine may take a free port first, which costs an attempt: attempts are counted here."""
+    """Another platform here may take a free port first, which costs an attempt, and attempts are counted."""
     first = 22000 + os.getpid() % 100 * 100
     return {"GPUSTACK_LITE_ENGINE_PORTS": f"{first}-{first + 99}"}
 
