@@ -28,7 +28,7 @@ def path_of(data_dir: Path) -> Path:
 
 
 def load_or_make(data_dir: Path, ports: Ports) -> WorkerIdentity:
-    """A file that cannot be understood is replaced: the worker then joins again, under the uid that its engines bear."""
+    """What cannot be understood is replaced: the worker then joins again, under the uid that its engines bear."""
     content = ports.disk.read(path_of(data_dir))
     identity = None if content is None else _understood(content)
     if identity is None:

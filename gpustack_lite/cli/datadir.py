@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from gpustack_lite.ports import Ports
 SECRETS = ("gateway_token", "local_join_token", "cli_token", "family")
 """`family` marks the processes of this data directory, so that none of them can be missed or mistaken."""
 
+_SECRET = re.compile(rb"\s*[\x21-\x7e]{16,}\s*")
 _FOLDERS = ("run", "gateway", "worker", "worker/instances")
 
 
@@ -39,7 +41,7 @@ class DataDir:
         return self.root / "initial_admin_password"
 
     def secret(self, name: str, ports: Ports) -> str:
-        return (ports.disk.read(self.run / name) or b"").decode().strip()
+        return (ports.disk.read(self.run / name) or b"").decode("ascii", "ignore").strip()
 
 
 def prepare(root: Path, ports: Ports) -> DataDir:
@@ -71,7 +73,8 @@ def _forget_half_written(root: Path, ports: Ports) -> None:
 
 
 def _make_secret(path: Path, ports: Ports) -> None:
-    if not ports.disk.read(path):
+    """A secret that is cut or overwritten would be known to nobody, or to everybody."""
+    if not _SECRET.fullmatch(ports.disk.read(path) or b""):
         ports.disk.replace(path, ports.randomness.token(32).encode())
 
 
