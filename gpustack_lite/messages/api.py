@@ -2,46 +2,46 @@
 
 SENTENCES: dict[str, tuple[str, str]] = {
     # requests
-    "no_such_path": ("There is nothing at {path}: check the address.", "{path} 不存在:请检查地址。"),
+    "no_such_path": ("There is nothing at {path}: check the address.", "{path} 不存在：请检查地址。"),
     "http_error": (
         "The request could not be served (status {http_status}).",
-        "无法处理该请求(状态码 {http_status})。",
+        "无法处理该请求（状态码 {http_status}）。",
     ),
     "host_not_ours": (
         "This server does not answer to the host name {host}: use its IP address, or start it with --allowed-host.",
-        "本服务器不接受主机名 {host}:请使用 IP 地址访问,或在启动时加上 --allowed-host。",
+        "本服务器不接受主机名 {host}：请使用 IP 地址访问，或在启动时加上 --allowed-host。",
     ),
     "server_busy": (
         "Too many requests are waiting here already: try again in {seconds} s.",
-        "等待处理的请求过多:请在 {seconds} 秒后重试。",
+        "等待处理的请求过多：请在 {seconds} 秒后重试。",
     ),
     "body_too_large": (
         "The body is larger than {limit_bytes}: send less at once.",
-        "请求体超过 {limit_bytes}:请减少一次发送的内容。",
+        "请求体超过 {limit_bytes}：请减少一次发送的内容。",
     ),
-    "body_missing": ("The request has no body: send a JSON object.", "请求没有请求体:请发送一个 JSON 对象。"),
+    "body_missing": ("The request has no body: send a JSON object.", "请求没有请求体：请发送一个 JSON 对象。"),
     "body_not_sent_as_json": (
         "The body was not sent as JSON: set the header Content-Type: application/json.",
-        "请求体未以 JSON 发送:请设置请求头 Content-Type: application/json。",
+        "请求体未以 JSON 发送：请设置请求头 Content-Type: application/json。",
     ),
-    "body_not_an_object": ("The body is not a JSON object: send {{...}}.", "请求体不是 JSON 对象:请发送 {{...}}。"),
+    "body_not_an_object": ("The body is not a JSON object: send {{...}}.", "请求体不是 JSON 对象：请发送 {{...}}。"),
     "json_malformed": (
         "The body is not valid JSON at line {line}, column {column}: {why}.",
-        "请求体不是有效的 JSON(第 {line} 行第 {column} 列):{why}。",
+        "请求体不是有效的 JSON（第 {line} 行第 {column} 列）：{why}。",
     ),
     "body_unreadable": (
         "The body could not be read: it is nested too deeply or was cut off.",
-        "无法读取请求体:嵌套过深或内容被截断。",
+        "无法读取请求体：嵌套过深或内容被截断。",
     ),
     "database_failed": (
         "The database did not take the request ({why}): nothing was changed; free its disk or start it, and try again.",
-        "数据库未能处理该请求({why}):未作任何更改;请检查其磁盘空间与运行状态后重试。",
+        "数据库未能处理该请求({why})：未作任何更改；请检查其磁盘空间与运行状态后重试。",
     ),
     # fields
     "field_missing": ("The field {name} is missing.", "缺少字段 {name}。"),
     "field_unknown": (
         "There is no field {name} here: remove it or correct its spelling.",
-        "此处没有字段 {name}:请删除或更正拼写。",
+        "此处没有字段 {name}：请删除或更正拼写。",
     ),
     "field_not_integer": ("{name} must be a whole number.", "{name} 必须是整数。"),
     "field_not_number": ("{name} must be a number.", "{name} 必须是数字。"),
@@ -51,42 +51,42 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "field_not_list": ("{name} must be a list.", "{name} 必须是列表。"),
     "field_not_time": (
         "{name} must be a time with a zone, such as 2026-01-31T12:00:00Z.",
-        "{name} 必须是带时区的时间,例如 2026-01-31T12:00:00Z。",
+        "{name} 必须是带时区的时间，例如 2026-01-31T12:00:00Z。",
     ),
     "field_out_of_bounds": ("{name} must be {bound} {limit}.", "{name} 必须 {bound} {limit}。"),
     "field_length": ("The length of {name} must be {bound} {limit}.", "{name} 的长度必须 {bound} {limit}。"),
-    "field_not_one_of": ("{name} must be one of {expected}.", "{name} 必须是以下之一:{expected}。"),
-    "field_invalid": ("{name} is not valid: {why}.", "{name} 无效:{why}。"),
+    "field_not_one_of": ("{name} must be one of {expected}.", "{name} 必须是以下之一：{expected}。"),
+    "field_invalid": ("{name} is not valid: {why}.", "{name} 无效：{why}。"),
     "value_too_deep": ("{name} is nested more than {deepest} levels deep.", "{name} 的嵌套超过 {deepest} 层。"),
     "value_not_finite": ("{name} holds a number that is not finite.", "{name} 含有非有限的数字。"),
     "value_too_large": ("{name} holds a number that needs more than 64 bits.", "{name} 含有超过 64 位的整数。"),
     "text_not_whole": (
         "{name} holds a character that cannot be stored (NUL or half a surrogate pair).",
-        "{name} 含有无法存储的字符(NUL 或不完整的代理对)。",
+        "{name} 含有无法存储的字符（NUL 或不完整的代理对）。",
     ),
     "bad_cursor": (
         "The cursor does not belong to this list: begin again without it.",
-        "游标不属于此列表:请去掉游标重新开始。",
+        "游标不属于此列表：请去掉游标重新开始。",
     ),
     "unknown_sort": (
         "The list cannot be sorted by {sort}: use one of {names}.",
-        "列表不能按 {sort} 排序:可用 {names}。",
+        "列表不能按 {sort} 排序：可用 {names}。",
     ),
-    "unknown_dimension": ("Usage cannot be summed by {name}: use {names}.", "用量不能按 {name} 汇总:可用 {names}。"),
+    "unknown_dimension": ("Usage cannot be summed by {name}: use {names}.", "用量不能按 {name} 汇总：可用 {names}。"),
     # credentials
     "credential_missing": (
         "Sign in first: send a key or a session token as Authorization: Bearer.",
-        "请先登录:通过 Authorization: Bearer 发送密钥或会话令牌。",
+        "请先登录：通过 Authorization: Bearer 发送密钥或会话令牌。",
     ),
     "credential_refused": (
         "The key or session is not valid: it is wrong, has expired or was revoked.",
-        "密钥或会话无效:可能有误、已过期或已被吊销。",
+        "密钥或会话无效：可能有误、已过期或已被吊销。",
     ),
     "scope_missing": ("This key lacks the scope {scope}.", "该密钥没有 {scope} 权限。"),
     "admin_only": ("Only an administrator may do this.", "只有管理员可以执行此操作。"),
     "not_a_session": (
         "Only a session can be signed out; delete a key instead.",
-        "只有会话可以注销;密钥请直接删除。",
+        "只有会话可以注销；密钥请直接删除。",
     ),
     "login_refused": (
         "The user name or the password is wrong.",
@@ -94,130 +94,130 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "login_throttled": (
         "Too many attempts to sign in: try again in {seconds} s.",
-        "登录尝试过多:请在 {seconds} 秒后重试。",
+        "登录尝试过多：请在 {seconds} 秒后重试。",
     ),
     "login_busy": (
         "Too many people sign in at this moment: try again in {seconds} s.",
-        "当前登录请求过多:请在 {seconds} 秒后重试。",
+        "当前登录请求过多：请在 {seconds} 秒后重试。",
     ),
     "password_length": (
         "The new password must have {shortest} to {longest} characters.",
         "新密码长度必须为 {shortest} 到 {longest} 个字符。",
     ),
-    "password_unchanged": ("The new password is the old one: choose another.", "新密码与旧密码相同:请另选一个。"),
+    "password_unchanged": ("The new password is the old one: choose another.", "新密码与旧密码相同：请另选一个。"),
     "key_is_limited": (
         "This key is limited to some models or to a time, and what you ask for would have no such limit: "
         "sign in, or use a key without limits.",
-        "该密钥限定了模型或有效期,而此操作的结果不受这些限制:请登录,或使用不受限的密钥。",
+        "该密钥限定了模型或有效期，而此操作的结果不受这些限制：请登录，或使用不受限的密钥。",
     ),
     "key_exceeds_maker": (
         "A key cannot be allowed more than whoever makes it: {what}.",
-        "密钥的权限不能超过其创建者:{what}。",
+        "密钥的权限不能超过其创建者：{what}。",
     ),
     "key_ambiguous": (
         "Several keys are named {name}: use the id of one of them ({ids}).",
-        "有多个密钥名为 {name}:请使用其中一个的编号({ids})。",
+        "有多个密钥名为 {name}：请使用其中一个的编号({ids})。",
     ),
-    "expiry_passed": ("expires_at lies in the past: choose a later time.", "expires_at 已经过去:请选择更晚的时间。"),
+    "expiry_passed": ("expires_at lies in the past: choose a later time.", "expires_at 已经过去：请选择更晚的时间。"),
     "worker_unknown": (
         "This worker's credential is not known: it must join again.",
-        "无法识别该节点的凭据:需要重新加入。",
+        "无法识别该节点的凭据：需要重新加入。",
     ),
     "gateway_unknown": ("This gateway's token is not known.", "无法识别该网关的令牌。"),
     "join_token_refused": (
         "The join token is wrong or has expired: make a new one with `gpustack-lite workers token`.",
-        "加入令牌有误或已过期:请用 `gpustack-lite workers token` 重新生成。",
+        "加入令牌有误或已过期：请用 `gpustack-lite workers token` 重新生成。",
     ),
     # models
     "model_name_taken": (
         "There is already a model named {name}: choose another name or change that model.",
-        "已存在名为 {name} 的模型:请换一个名称或修改该模型。",
+        "已存在名为 {name} 的模型：请换一个名称或修改该模型。",
     ),
     "name_length": (
         "A name must have 1 to {longest} characters, not {length}.",
-        "名称长度应为 1 到 {longest} 个字符,而不是 {length}。",
+        "名称长度应为 1 到 {longest} 个字符，而不是 {length}。",
     ),
     "name_unprintable": (
         "The name {name} holds control or invisible characters: remove them.",
-        "名称 {name} 含有控制字符或不可见字符:请删除。",
+        "名称 {name} 含有控制字符或不可见字符：请删除。",
     ),
     "name_outer_space": (
         "The name {name} begins or ends with a space: remove it.",
-        "名称 {name} 的首尾有空格:请删除。",
+        "名称 {name} 的首尾有空格：请删除。",
     ),
     "name_character": (
         "The name {name} holds {character}, which has a meaning in addresses: leave it out.",
-        "名称 {name} 含有在地址中有特殊含义的字符 {character}:请去掉。",
+        "名称 {name} 含有在地址中有特殊含义的字符 {character}：请去掉。",
     ),
     "name_only_digits": (
         "The name {name} looks like an id: add a letter.",
-        "名称 {name} 看起来像编号:请加上字母。",
+        "名称 {name} 看起来像编号：请加上字母。",
     ),
     "name_segments": (
         "The name {name} has an empty part or a dot part between slashes: write it like org/model.",
-        "名称 {name} 的斜杠之间有空段或点段:请写成 org/model 的形式。",
+        "名称 {name} 的斜杠之间有空段或点段：请写成 org/model 的形式。",
     ),
     "name_reserved": (
         "A name with slashes must not end in {word}, which is an address of its own: rename {name}.",
-        "带斜杠的名称不能以 {word} 结尾,它是保留地址:请更改 {name}。",
+        "带斜杠的名称不能以 {word} 结尾，它是保留地址：请更改 {name}。",
     ),
     "name_is_fixed": (
         "The name of {name} cannot be changed: deploy it under the new name and delete this one.",
-        "{name} 的名称不能更改:请用新名称部署后删除它。",
+        "{name} 的名称不能更改：请用新名称部署后删除它。",
     ),
     "env_name": (
         "{name} is no name of an environment variable: use letters, digits and underscores.",
-        "{name} 不是有效的环境变量名:请使用字母、数字和下划线。",
+        "{name} 不是有效的环境变量名：请使用字母、数字和下划线。",
     ),
     "env_reserved": (
         "The environment variable {name} is the platform's own: remove it.",
-        "环境变量 {name} 由平台使用:请删除。",
+        "环境变量 {name} 由平台使用：请删除。",
     ),
     "env_value": (
         "The value of the environment variable {name} holds a NUL character: remove it.",
-        "环境变量 {name} 的值含有 NUL 字符:请删除。",
+        "环境变量 {name} 的值含有 NUL 字符：请删除。",
     ),
     "device_address": (
         "{device} is no device: write WORKER:INDEX, such as w1:0.",
-        "{device} 不是设备地址:请写成 节点:序号,例如 w1:0。",
+        "{device} 不是设备地址：请写成 节点:序号，例如 w1:0。",
     ),
     "unknown_backend": (
         "There is no backend named {name}: use one of {names}.",
-        "没有名为 {name} 的后端:可用 {names}。",
+        "没有名为 {name} 的后端：可用 {names}。",
     ),
     "backend_needed": (
         "The source {source} names no files, so the backend must be named too.",
-        "来源 {source} 不包含文件,因此必须同时指定后端。",
+        "来源 {source} 不包含文件，因此必须同时指定后端。",
     ),
     # backends
     "backend_exists": (
         "There is already a backend named {name}: choose another name.",
-        "已存在名为 {name} 的后端:请换一个名称。",
+        "已存在名为 {name} 的后端：请换一个名称。",
     ),
-    "backend_builtin": ("The backend {name} comes with the program and stays.", "后端 {name} 是内置的,不能删除。"),
+    "backend_builtin": ("The backend {name} comes with the program and stays.", "后端 {name} 是内置的，不能删除。"),
     "backend_in_use": (
         "The model {model} uses the backend {name}: change or delete it first.",
-        "模型 {model} 正在使用后端 {name}:请先修改或删除该模型。",
+        "模型 {model} 正在使用后端 {name}：请先修改或删除该模型。",
     ),
     # instances and workers
     "instance_not_placed": (
         "Instance {instance_id} was not placed on a worker yet, so it has no log.",
-        "实例 {instance_id} 尚未分配到节点,因此没有日志。",
+        "实例 {instance_id} 尚未分配到节点，因此没有日志。",
     ),
     "log_unavailable": (
         "The worker {worker} did not send the log within {waited_seconds} s: it is silent or busy, try again.",
-        "节点 {worker} 在 {waited_seconds} 秒内没有发送日志:可能离线或繁忙,请重试。",
+        "节点 {worker} 在 {waited_seconds} 秒内没有发送日志：可能离线或繁忙，请重试。",
     ),
     "worker_name_taken": (
         "Another worker is named {name}: join with --name and another name.",
-        "已有节点名为 {name}:请用 --name 指定其他名称加入。",
+        "已有节点名为 {name}：请用 --name 指定其他名称加入。",
     ),
     "worker_name": (
         "A worker's name must be printable, 1 to {longest} characters, and not only digits.",
-        "节点名称必须可打印,长度 1 到 {longest} 个字符,且不能全是数字。",
+        "节点名称必须可打印，长度 1 到 {longest} 个字符，且不能全是数字。",
     ),
     "worker_in_use": (
         "{count} instances hold claims on {worker}: stop them first, or use force if that machine is gone for good.",
-        "{worker} 上有 {count} 个实例占用资源:请先停止它们;若该机器已永久离线,可强制删除。",
+        "{worker} 上有 {count} 个实例占用资源：请先停止它们；若该机器已永久离线，可强制删除。",
     ),
 }

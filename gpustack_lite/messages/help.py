@@ -74,27 +74,30 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     # start and join
     "help_start": (
         "Run server, gateway and worker on this machine until Ctrl-C.",
-        "在本机运行服务器、网关和工作节点,直到按下 Ctrl-C。",
+        "在本机运行服务器、网关和工作节点，直到按下 Ctrl-C。",
     ),
     "help_start_examples": (
         "\b\nExamples:\n  gpustack-lite start\n  gpustack-lite start --host 0.0.0.0 --port 8080\n"
         "  gpustack-lite start --simulate 8x910B3-64G    (try it without hardware)",
-        "\b\n示例:\n  gpustack-lite start\n  gpustack-lite start --host 0.0.0.0 --port 8080\n"
-        "  gpustack-lite start --simulate 8x910B3-64G    (没有硬件也可试用)",
+        "\b\n示例：\n  gpustack-lite start\n  gpustack-lite start --host 0.0.0.0 --port 8080\n"
+        "  gpustack-lite start --simulate 8x910B3-64G    （没有硬件也可试用）",
     ),
     "help_host": (
         "Address to listen on (127.0.0.1; 0.0.0.0 for every network).",
-        "监听地址(默认 127.0.0.1;0.0.0.0 表示所有网络)。",
+        "监听地址（默认 127.0.0.1;0.0.0.0 表示所有网络）。",
     ),
-    "help_port": ("The one public port (9090; 0 takes a free one).", "唯一的对外端口(默认 9090;0 表示任选空闲端口)。"),
+    "help_port": (
+        "The one public port (9090; 0 takes a free one).",
+        "唯一的对外端口（默认 9090;0 表示任选空闲端口）。",
+    ),
     "help_data_dir": (
         "Where everything is kept (as root /var/lib/gpustack-lite).",
-        "数据目录(root 用户默认为 /var/lib/gpustack-lite)。",
+        "数据目录（root 用户默认为 /var/lib/gpustack-lite）。",
     ),
     "help_no_worker": ("Only server and gateway.", "只运行服务器和网关。"),
     "help_gateways": (
         "Gateway processes (1); more of them use more cores.",
-        "网关进程数(默认 1),更多进程可利用更多核。",
+        "网关进程数（默认 1），更多进程可利用更多核。",
     ),
     "help_database_url": (
         "postgresql://... instead of SQLite in the data directory.",
@@ -102,63 +105,63 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     ),
     "help_simulate": (
         "Declare devices that are not there: COUNTxCHIP-MEMORY, such as 8x910B3-64G, or a YAML file.",
-        "声明并不存在的设备:数量x芯片-显存,例如 8x910B3-64G,或一个 YAML 文件。",
+        "声明并不存在的设备：数量x芯片-显存，例如 8x910B3-64G，或一个 YAML 文件。",
     ),
     "help_model_root": (
         "A folder whose models may be served by path; may be given several times.",
-        "允许按路径提供模型的目录,可重复给出。",
+        "允许按路径提供模型的目录，可重复给出。",
     ),
     "help_allowed_host": (
         "A host name under which browsers reach the console; may be given several times.",
-        "浏览器访问控制台所用的主机名,可重复给出。",
+        "浏览器访问控制台所用的主机名，可重复给出。",
     ),
-    "help_worker_name": ("Name of this worker (the host's name).", "本工作节点的名称(默认主机名)。"),
-    "help_labels": ("Labels of this worker, for placement.", "本工作节点的标签,用于调度。"),
+    "help_worker_name": ("Name of this worker (the host's name).", "本工作节点的名称（默认主机名）。"),
+    "help_labels": ("Labels of this worker, for placement.", "本工作节点的标签，用于调度。"),
     "help_config": ("A YAML file with settings.", "YAML 配置文件。"),
     "help_log_level": ("debug, info, warning or error.", "debug、info、warning 或 error。"),
     "help_join": (
         "Run a worker on this machine that belongs to the server at URL.",
-        "在本机运行工作节点,并加入 URL 处的服务器。",
+        "在本机运行工作节点，并加入 URL 处的服务器。",
     ),
     "help_join_examples": (
         "\b\nExamples:\n  gpustack-lite join https://gpu.example.com --token - < token-file\n"
         "  GPUSTACK_LITE_TOKEN=... gpustack-lite join https://gpu.example.com --name rack2 --labels zone=b",
-        "\b\n示例:\n  gpustack-lite join https://gpu.example.com --token - < token-file\n"
+        "\b\n示例：\n  gpustack-lite join https://gpu.example.com --token - < token-file\n"
         "  GPUSTACK_LITE_TOKEN=... gpustack-lite join https://gpu.example.com --name rack2 --labels zone=b",
     ),
     "help_join_url": ("The server's address.", "服务器地址。"),
     "help_join_token": (
         "From `gpustack-lite workers token`; - reads it from standard input; needed once.",
-        "由 `gpustack-lite workers token` 生成;- 表示从标准输入读取;只需一次。",
+        "由 `gpustack-lite workers token` 生成；- 表示从标准输入读取；只需一次。",
     ),
     "help_demo": (
         "Serve a small real model (SmolLM2) on llama.cpp, ask it something, and keep running until Ctrl-C.",
-        "在 llama.cpp 上部署真实的小模型(SmolLM2)并提问,然后持续运行直到按下 Ctrl-C。",
+        "在 llama.cpp 上部署真实的小模型(SmolLM2)并提问，然后持续运行直到按下 Ctrl-C。",
     ),
     "help_demo_folder": ("Where the demo keeps everything.", "演示的所有数据所在目录。"),
     "help_demo_once": ("End everything after the first answer.", "得到第一个回答后全部结束。"),
     "help_doctor": (
         "Is this machine fit, and which devices does it have? Needs no server; exit code 1 if a check fails.",
-        "本机是否适合运行、有哪些设备?不需要服务器;有检查失败时退出码为 1。",
+        "本机是否适合运行、有哪些设备？不需要服务器；有检查失败时退出码为 1。",
     ),
     "help_doctor_examples": (
         "\b\nExamples:\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json",
-        "\b\n示例:\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json",
+        "\b\n示例：\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json",
     ),
     # shared
     "help_output": (
         "How to print it; json and yaml are the API's own documents.",
-        "输出格式;json 与 yaml 为 API 原样文档。",
+        "输出格式；json 与 yaml 为 API 原样文档。",
     ),
     "help_follow": ("Go on printing what is written.", "持续输出新内容。"),
-    "help_attempt": ("The log of this attempt (the last one).", "查看第几次尝试的日志(默认最近一次)。"),
+    "help_attempt": ("The log of this attempt (the last one).", "查看第几次尝试的日志（默认最近一次）。"),
     "help_tail": ("Begin with the last so many lines.", "从最后多少行开始。"),
     "help_only_model": ("Only of this model.", "只看该模型。"),
     "help_only_worker": ("Only of this worker.", "只看该工作节点。"),
     "help_only_instance": ("Only of this instance.", "只看该实例。"),
-    "help_limit": ("At most so many, the newest.", "最多显示多少条(最新的)。"),
+    "help_limit": ("At most so many, the newest.", "最多显示多少条（最新的）。"),
     # models
-    "help_models": ("Models: what is served.", "模型:对外提供的服务。"),
+    "help_models": ("Models: what is served.", "模型：对外提供的服务。"),
     "help_model_name": ("Name of the model.", "模型名称。"),
     "help_models_deploy": (
         "Create a model and wait until it is READY. Ctrl-C leaves it starting.",
@@ -168,26 +171,26 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
         "\b\nExamples:\n  gpustack-lite models deploy qwen --source /models/qwen2.5-0.5b.gguf\n"
         "  gpustack-lite models deploy qwen --source /models/q.gguf --option ctx-size=8192 --replicas 2\n"
         "  gpustack-lite models deploy big --source /models/big --device rack1:0 --device rack1:1 --no-wait",
-        "\b\n示例:\n  gpustack-lite models deploy qwen --source /models/qwen2.5-0.5b.gguf\n"
+        "\b\n示例：\n  gpustack-lite models deploy qwen --source /models/qwen2.5-0.5b.gguf\n"
         "  gpustack-lite models deploy qwen --source /models/q.gguf --option ctx-size=8192 --replicas 2\n"
         "  gpustack-lite models deploy big --source /models/big --device rack1:0 --device rack1:1 --no-wait",
     ),
     "help_source": (
         "A path on the worker, huggingface:org/name, modelscope:org/name or the URL of a GGUF.",
-        "工作节点上的路径、huggingface:组织/名称、modelscope:组织/名称,或 GGUF 的 URL。",
+        "工作节点上的路径、huggingface:组织/名称、modelscope:组织/名称，或 GGUF 的 URL。",
     ),
-    "help_backend": ("The engine (chosen by the model's format).", "推理引擎(默认按模型格式选择)。"),
+    "help_backend": ("The engine (chosen by the model's format).", "推理引擎（默认按模型格式选择）。"),
     "help_backend_version": ("The engine's version.", "推理引擎版本。"),
     "help_replicas": ("How many replicas.", "副本数。"),
     "help_option": (
         "An option of the engine without its dashes; may be given several times.",
-        "引擎自身的选项(不带短横线),可重复给出。",
+        "引擎自身的选项（不带短横线），可重复给出。",
     ),
-    "help_env": ("A variable for the engine; may be given several times.", "引擎的环境变量,可重复给出。"),
-    "help_label": ("Only workers with this label; may be given several times.", "只用带该标签的工作节点,可重复给出。"),
-    "help_device": ("Exactly this device; may be given several times.", "指定设备,可重复给出。"),
+    "help_env": ("A variable for the engine; may be given several times.", "引擎的环境变量，可重复给出。"),
+    "help_label": ("Only workers with this label; may be given several times.", "只用带该标签的工作节点，可重复给出。"),
+    "help_device": ("Exactly this device; may be given several times.", "指定设备，可重复给出。"),
     "help_wait": ("Wait until it is ready.", "等待就绪。"),
-    "help_wait_timeout": ("Wait at most so long; 0 waits for ever.", "最长等待时间;0 表示一直等待。"),
+    "help_wait_timeout": ("Wait at most so long; 0 waits for ever.", "最长等待时间；0 表示一直等待。"),
     "help_models_list": ("All models and their states.", "全部模型及其状态。"),
     "help_models_show": ("One model and its instances.", "某个模型及其实例。"),
     "help_models_start": ("Run a stopped or failed model again.", "重新运行已停止或失败的模型。"),
@@ -196,12 +199,12 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_models_delete": ("Stop a model and forget it.", "停止并删除模型。"),
     "help_models_logs": ("What the newest instance's engine wrote.", "最新实例的引擎输出。"),
     # other nouns
-    "help_instances": ("Instances: the replicas of models.", "实例:模型的副本。"),
+    "help_instances": ("Instances: the replicas of models.", "实例：模型的副本。"),
     "help_instance_id": ("Number of the instance.", "实例编号。"),
     "help_instances_list": ("All instances.", "全部实例。"),
     "help_instances_show": ("One instance and its story.", "某个实例及其经过。"),
     "help_instances_logs": ("What its engine wrote.", "其引擎的输出。"),
-    "help_workers": ("Workers: the machines that models run on.", "工作节点:运行模型的机器。"),
+    "help_workers": ("Workers: the machines that models run on.", "工作节点：运行模型的机器。"),
     "help_worker": ("Name of the worker.", "工作节点名称。"),
     "help_workers_list": ("All workers.", "全部工作节点。"),
     "help_workers_show": ("One worker.", "某个工作节点。"),
@@ -209,40 +212,40 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_workers_delete": ("Take a worker out.", "移除工作节点。"),
     "help_workers_force": (
         "Although it does not answer: you vouch that nothing of ours runs there any more.",
-        "即使它没有应答:由你保证其上已无本程序的进程。",
+        "即使它没有应答：由你保证其上已无本程序的进程。",
     ),
-    "help_devices": ("Devices: the accelerators of all workers.", "设备:全部工作节点的加速卡。"),
+    "help_devices": ("Devices: the accelerators of all workers.", "设备：全部工作节点的加速卡。"),
     "help_devices_list": ("All devices.", "全部设备。"),
     "help_keys": ("API keys for programs.", "程序使用的 API 密钥。"),
     "help_key_name": ("Name of the key.", "密钥名称。"),
-    "help_keys_create": ("Make a key; it is shown once.", "生成密钥,仅显示一次。"),
+    "help_keys_create": ("Make a key; it is shown once.", "生成密钥，仅显示一次。"),
     "help_keys_create_examples": (
         "\b\nExamples:\n  gpustack-lite keys create my-app --model qwen --days 90\n"
         "  gpustack-lite keys create ci --scope manage -o json",
-        "\b\n示例:\n  gpustack-lite keys create my-app --model qwen --days 90\n"
+        "\b\n示例：\n  gpustack-lite keys create my-app --model qwen --days 90\n"
         "  gpustack-lite keys create ci --scope manage -o json",
     ),
     "help_scope": (
         "inference (default), read or manage; may be given several times.",
-        "inference(默认)、read 或 manage,可重复给出。",
+        "inference（默认）、read 或 manage，可重复给出。",
     ),
     "help_key_model": (
         "Only this model (* is a wildcard); may be given several times.",
-        "只能用于该模型(* 为通配符),可重复给出。",
+        "只能用于该模型（* 为通配符），可重复给出。",
     ),
     "help_key_days": ("Works for so many days.", "有效天数。"),
-    "help_keys_list": ("All keys, without their secrets.", "全部密钥(不含密文)。"),
-    "help_keys_delete": ("Delete a key; it stops working within seconds.", "删除密钥,数秒内失效。"),
-    "help_users": ("Users: who may sign in.", "用户:谁可以登录。"),
+    "help_keys_list": ("All keys, without their secrets.", "全部密钥（不含密文）。"),
+    "help_keys_delete": ("Delete a key; it stops working within seconds.", "删除密钥，数秒内失效。"),
+    "help_users": ("Users: who may sign in.", "用户：谁可以登录。"),
     "help_username": ("Name of the user.", "用户名。"),
     "help_users_list": ("All users.", "全部用户。"),
     "help_users_reset": (
         "Give a user a new random password. On the server's own host this works without signing in.",
         "为用户生成新的随机密码。在服务器本机上无需登录即可执行。",
     ),
-    "help_events": ("Events: what happened, and when.", "事件:发生过什么、何时发生。"),
+    "help_events": ("Events: what happened, and when.", "事件：发生过什么、何时发生。"),
     "help_events_list": ("The newest events first.", "最新事件在前。"),
-    "help_backends": ("Backends: the engines that models run on.", "后端:运行模型的推理引擎。"),
+    "help_backends": ("Backends: the engines that models run on.", "后端：运行模型的推理引擎。"),
     "help_backends_list": ("All backends.", "全部后端。"),
     "help_backends_create": ("Describe an engine of your own.", "添加自定义推理引擎。"),
     "help_backends_create_examples": (
@@ -250,44 +253,44 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
         "  command: [my-engine, --port, '{{port}}', --model, '{{model_path}}']\n"
         "  device_kinds: [cpu]\n  probe: {{path: /health, deadline_seconds: 60}}\n"
         "  claim: {{ram_bytes: 100000000}}",
-        "\b\nFILE 示例:\n  name: mine\n"
+        "\b\nFILE 示例：\n  name: mine\n"
         "  command: [my-engine, --port, '{{port}}', --model, '{{model_path}}']\n"
         "  device_kinds: [cpu]\n  probe: {{path: /health, deadline_seconds: 60}}\n"
         "  claim: {{ram_bytes: 100000000}}",
     ),
-    "help_backend_file": ("YAML or JSON; - reads standard input.", "YAML 或 JSON 文件;- 表示标准输入。"),
+    "help_backend_file": ("YAML or JSON; - reads standard input.", "YAML 或 JSON 文件；- 表示标准输入。"),
     "help_backends_delete": ("Forget an engine of your own.", "删除自定义推理引擎。"),
     "help_usage": ("Requests and tokens, summed.", "请求数与 token 数汇总。"),
     "help_usage_examples": (
         "\b\nExamples:\n  gpustack-lite usage\n  gpustack-lite usage --by key,model --from 2026-01-01T00:00:00Z",
-        "\b\n示例:\n  gpustack-lite usage\n  gpustack-lite usage --by key,model --from 2026-01-01T00:00:00Z",
+        "\b\n示例：\n  gpustack-lite usage\n  gpustack-lite usage --by key,model --from 2026-01-01T00:00:00Z",
     ),
     "help_usage_by": ("What to sum by.", "按什么汇总。"),
-    "help_usage_from": ("From this time on.", "起始时间(含)。"),
-    "help_usage_to": ("Before this time.", "截止时间(不含)。"),
+    "help_usage_from": ("From this time on.", "起始时间（含）。"),
+    "help_usage_to": ("Before this time.", "截止时间（不含）。"),
     "help_login": (
         "Sign in to a server and remember it for the other commands.",
-        "登录服务器,供其他命令使用。",
+        "登录服务器，供其他命令使用。",
     ),
     "help_login_examples": (
         "\b\nExamples:\n  gpustack-lite login https://gpu.example.com\n"
         "  gpustack-lite login --password-stdin < /var/lib/gpustack-lite/initial_admin_password",
-        "\b\n示例:\n  gpustack-lite login https://gpu.example.com\n"
+        "\b\n示例：\n  gpustack-lite login https://gpu.example.com\n"
         "  gpustack-lite login --password-stdin < /var/lib/gpustack-lite/initial_admin_password",
     ),
     "help_login_url": ("The server's address.", "服务器地址。"),
     "help_password_stdin": ("Read the password from standard input.", "从标准输入读取密码。"),
     "help_chat": (
         "Talk to a model: one question, or line by line without PROMPT.",
-        "与模型对话:给出 PROMPT 提一个问题,否则逐行对话。",
+        "与模型对话：给出 PROMPT 提一个问题，否则逐行对话。",
     ),
     "help_chat_examples": (
         '\b\nExamples:\n  gpustack-lite chat qwen "Why is the sky blue?"\n  cat report.txt | gpustack-lite chat qwen\n'
         "  gpustack-lite chat qwen",
-        '\b\n示例:\n  gpustack-lite chat qwen "天空为什么是蓝色的?"\n  cat report.txt | gpustack-lite chat qwen\n'
+        '\b\n示例:\n  gpustack-lite chat qwen "天空为什么是蓝色的？"\n  cat report.txt | gpustack-lite chat qwen\n'
         "  gpustack-lite chat qwen",
     ),
-    "help_prompt": ("The question; without it standard input is read.", "问题;不给出时读取标准输入。"),
+    "help_prompt": ("The question; without it standard input is read.", "问题；不给出时读取标准输入。"),
     "help_system": ("A system message before the first question.", "第一个问题之前的系统提示。"),
     "help_max_tokens": ("At most so many tokens in an answer.", "回答最多多少个 token。"),
     "help_temperature": ("0 is the most predictable.", "0 表示最确定。"),

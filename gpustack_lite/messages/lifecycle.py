@@ -8,10 +8,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_instance_created": ("Replica {instance} of {model} was created.", "已创建 {model} 的副本 {instance}。"),
     "event_instance_gone": (
         "Replica {instance} of {model} is gone: nothing of it lives any more.",
-        "{model} 的副本 {instance} 已结束,不再有任何进程。",
+        "{model} 的副本 {instance} 已结束，不再有任何进程。",
     ),
     "event_model_created": ("Model {model} was created.", "已创建模型 {model}。"),
-    "event_model_changed": ("Model {model} was changed: {fields}.", "已修改模型 {model}:{fields}。"),
+    "event_model_changed": ("Model {model} was changed: {fields}.", "已修改模型 {model}：{fields}。"),
     "event_model_started": ("Model {model} was started.", "已启动模型 {model}。"),
     "event_model_stopped": ("Model {model} was stopped.", "已停止模型 {model}。"),
     "event_model_deleted": ("Model {model} was deleted.", "已删除模型 {model}。"),

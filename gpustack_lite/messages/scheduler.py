@@ -5,57 +5,57 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "no_workers": ("No worker has joined yet.", "还没有工作节点加入。"),
     "nothing_claimed": (
         "The backend named no way to run this model: choose another backend or other options.",
-        "后端没有给出运行该模型的任何方式:请更换后端或选项。",
+        "后端没有给出运行该模型的任何方式：请更换后端或选项。",
     ),
     "worker_silent": ("{worker} does not answer.", "{worker} 没有响应。"),
     "labels_differ": ("{worker} does not carry the labels {labels}.", "{worker} 没有标签 {labels}。"),
     "backend_missing": ("{worker} cannot run the backend {backend}.", "{worker} 无法运行后端 {backend}。"),
     "chosen_worker_unknown": (
         "The chosen devices {devices} are on {worker}, which is no worker here.",
-        "所选设备 {devices} 属于 {worker},但没有这个工作节点。",
+        "所选设备 {devices} 属于 {worker}，但没有这个工作节点。",
     ),
     "chosen_device_unknown": ("{worker} has no device {device}.", "{worker} 没有设备 {device}。"),
     "chosen_on_several_workers": (
         "The chosen devices {devices} are on several workers; one replica runs on devices of one worker.",
-        "所选设备 {devices} 分布在多个工作节点上;一个副本只能使用同一工作节点的设备。",
+        "所选设备 {devices} 分布在多个工作节点上；一个副本只能使用同一工作节点的设备。",
     ),
     "chosen_count_differs": (
         "Chosen devices: {chosen_count}; a replica needs {needed_count}.",
-        "已选设备 {chosen_count} 个;一个副本需要 {needed_count} 个。",
+        "已选设备 {chosen_count} 个；一个副本需要 {needed_count} 个。",
     ),
     "kind_missing": ("{worker} has no device of kind {kinds}.", "{worker} 没有 {kinds} 类型的设备。"),
     "too_few_devices": (
         "Devices of one chip on {worker}: {device_count}; a replica needs {needed_count}.",
-        "一个副本需要 {needed_count} 个同型号设备,{worker} 只有 {device_count} 个。",
+        "一个副本需要 {needed_count} 个同型号设备，{worker} 只有 {device_count} 个。",
     ),
     "devices_not_usable": (
         "Healthy, schedulable devices on {worker}: {usable_count}; a replica needs {needed_count}.",
-        "一个副本需要 {needed_count} 个健康且可调度的设备,{worker} 只有 {usable_count} 个。",
+        "一个副本需要 {needed_count} 个健康且可调度的设备，{worker} 只有 {usable_count} 个。",
     ),
     "device_memory_unknown": (
         "Devices of {worker} whose memory can be read: {known_count}; a replica needs {needed_count}.",
-        "{worker} 上能读取显存的设备有 {known_count} 个;一个副本需要 {needed_count} 个。",
+        "{worker} 上能读取显存的设备有 {known_count} 个；一个副本需要 {needed_count} 个。",
     ),
     "not_enough_device_memory": (
         "A replica needs {needed_count} x {needed_bytes} of device memory; {worker} has {free_bytes} free per device.",
-        "一个副本需要 {needed_count} x {needed_bytes} 显存;{worker} 每个设备可用 {free_bytes}。",
+        "一个副本需要 {needed_count} x {needed_bytes} 显存；{worker} 每个设备可用 {free_bytes}。",
     ),
     "chips_taken": (
         "Whole chips that nobody holds and that fit on {worker}: {untaken_count}; a replica takes {needed_count}.",
-        "{worker} 上无人占用且容量足够的整芯片有 {untaken_count} 个;一个副本独占 {needed_count} 个。",
+        "{worker} 上无人占用且容量足够的整芯片有 {untaken_count} 个；一个副本独占 {needed_count} 个。",
     ),
     "ram_unknown": (
         "The RAM of {worker} cannot be read; a replica needs {needed_bytes}.",
-        "无法读取 {worker} 的内存;一个副本需要 {needed_bytes}。",
+        "无法读取 {worker} 的内存；一个副本需要 {needed_bytes}。",
     ),
     "not_enough_ram": (
         "A replica needs {needed_bytes} of RAM, {worker} has {free_bytes} free.",
-        "一个副本需要 {needed_bytes} 内存,{worker} 可用 {free_bytes}。",
+        "一个副本需要 {needed_bytes} 内存，{worker} 可用 {free_bytes}。",
     ),
     # remedies
     "free_device_memory": (
         "Free {device_count} x {missing_bytes} more of device memory on {worker}, or shorten the context.",
-        "在 {worker} 上再释放 {device_count} x {missing_bytes} 显存,或缩短上下文。",
+        "在 {worker} 上再释放 {device_count} x {missing_bytes} 显存，或缩短上下文。",
     ),
     "free_ram": ("Free {missing_bytes} of RAM on {worker}.", "在 {worker} 上释放 {missing_bytes} 内存。"),
     "free_chips": (
@@ -64,11 +64,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "mend_devices": (
         "Uncordon devices of {worker}, or mend those that raise an alarm.",
-        "解除 {worker} 上设备的停用,或修复告警的设备。",
+        "解除 {worker} 上设备的停用，或修复告警的设备。",
     ),
     "ask_doctor": (
         "Run gpustack-lite doctor on {worker}: it says why the reading is missing.",
-        "请在 {worker} 上运行 gpustack-lite doctor,查看读数缺失的原因。",
+        "请在 {worker} 上运行 gpustack-lite doctor，查看读数缺失的原因。",
     ),
     "join_bigger_worker": (
         "Join a worker with {needed_count} devices of one chip.",
@@ -80,19 +80,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "join_worker": (
         "Join a worker: gpustack-lite workers token shows the command.",
-        "请加入工作节点:gpustack-lite workers token 会给出命令。",
+        "请加入工作节点：gpustack-lite workers token 会给出命令。",
     ),
     "start_worker": ("Start the worker {worker} again.", "请重新启动工作节点 {worker}。"),
     "change_labels": (
         "Give {worker} the labels {labels}, or ask for the model without them.",
-        "为 {worker} 添加标签 {labels},或在模型中去掉这些标签要求。",
+        "为 {worker} 添加标签 {labels}，或在模型中去掉这些标签要求。",
     ),
     "choose_other_devices": (
         "Choose other devices than {devices}, or let the scheduler choose.",
-        "请选择 {devices} 以外的设备,或交给调度器选择。",
+        "请选择 {devices} 以外的设备，或交给调度器选择。",
     ),
     "bring_backend": (
         "Make {backend} available on {worker}, or choose another backend.",
-        "请在 {worker} 上提供 {backend},或选择其他后端。",
+        "请在 {worker} 上提供 {backend}，或选择其他后端。",
     ),
 }

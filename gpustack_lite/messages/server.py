@@ -3,36 +3,36 @@
 SENTENCES: dict[str, tuple[str, str]] = {
     "bad_database_url": (
         "The database URL is not valid: write sqlite:///PATH or postgresql://USER@HOST/NAME.",
-        "数据库地址无效:请写成 sqlite:///路径 或 postgresql://用户@主机/库名。",
+        "数据库地址无效：请写成 sqlite:///路径 或 postgresql://用户@主机/库名。",
     ),
     "postgres_driver_missing": (
         "PostgreSQL needs its driver: install gpustack-lite[postgres].",
-        "使用 PostgreSQL 需要驱动:请安装 gpustack-lite[postgres]。",
+        "使用 PostgreSQL 需要驱动：请安装 gpustack-lite[postgres]。",
     ),
     "data_dir_not_writable": (
         "The data directory {path} cannot be written ({why}): give another one with --data-dir or change its owner.",
-        "数据目录 {path} 不可写({why}):请用 --data-dir 指定其他目录,或更改其属主。",
+        "数据目录 {path} 不可写({why})：请用 --data-dir 指定其他目录，或更改其属主。",
     ),
     "data_dir_in_use": (
         "Another server (process {pid}) uses the data directory {path}: stop it, or give another --data-dir.",
-        "数据目录 {path} 已被另一个服务进程(PID {pid})占用:请先停止它,或另选 --data-dir。",
+        "数据目录 {path} 已被另一个服务进程(PID {pid})占用：请先停止它，或另选 --data-dir。",
     ),
     "database_newer": (
         "The database was written by a newer version (revision {found}, this program knows {known}): "
         "install that version again, or restore a backup made before the upgrade.",
-        "数据库由更新的版本写入(修订 {found},本程序只认识到 {known}):请重新安装该版本,或恢复升级前的备份。",
+        "数据库由更新的版本写入（修订 {found}，本程序只认识到 {known}）：请重新安装该版本，或恢复升级前的备份。",
     ),
     "database_unreadable": (
         "The database {path} cannot be read ({why}): restore a backup, or move the file away to start empty.",
-        "无法读取数据库 {path}({why}):请恢复备份,或移走该文件后以空库启动。",
+        "无法读取数据库 {path}({why})：请恢复备份，或移走该文件后以空库启动。",
     ),
     "database_unreachable": (
         "The database at {where} does not answer ({why}): check the address, the password and that it runs.",
-        "位于 {where} 的数据库没有应答({why}):请检查地址、密码以及数据库是否在运行。",
+        "位于 {where} 的数据库没有应答({why})：请检查地址、密码以及数据库是否在运行。",
     ),
     "not_leading": (
         "Another server holds the lease; this one writes nothing until it holds it again.",
-        "租约由另一台服务器持有;本服务器在重新取得租约前不会写入。",
+        "租约由另一台服务器持有；本服务器在重新取得租约前不会写入。",
     ),
     "facts_awaited": (
         "The worker {worker} has not yet said what it finds at {source}.",
@@ -40,24 +40,24 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "backend_version_missing": (
         "The worker {worker} does not offer version {version} of {backend}: name another one or none.",
-        "节点 {worker} 不提供 {backend} 的版本 {version}:请指定其他版本或不指定。",
+        "节点 {worker} 不提供 {backend} 的版本 {version}：请指定其他版本或不指定。",
     ),
     "model_stopped": (
         "The model {model} is stopped: start it with `models start {model}`.",
-        "模型 {model} 已停止:请用 `models start {model}` 启动。",
+        "模型 {model} 已停止：请用 `models start {model}` 启动。",
     ),
     "model_pending": ("The model {model} waits for a place.", "模型 {model} 正在等待分配资源。"),
     "model_starting": ("The model {model} is starting on {worker}.", "模型 {model} 正在 {worker} 上启动。"),
     "model_failed": (
         "The model {model} failed and is not tried again: read `models logs {model}`, then `models start {model}`.",
-        "模型 {model} 启动失败且不再重试:请查看 `models logs {model}`,然后执行 `models start {model}`。",
+        "模型 {model} 启动失败且不再重试：请查看 `models logs {model}`，然后执行 `models start {model}`。",
     ),
     "worker_lost_instance": (
         "The worker {worker} has been silent for {silent_seconds} s; the instance is replaced elsewhere.",
-        "节点 {worker} 已失联 {silent_seconds} 秒;该实例将在别处重新启动。",
+        "节点 {worker} 已失联 {silent_seconds} 秒；该实例将在别处重新启动。",
     ),
     "engine_gone": (
         "The engine ended together with its worker's agent and is started again.",
-        "引擎随节点代理一同结束,正在重新启动。",
+        "引擎随节点代理一同结束，正在重新启动。",
     ),
 }

@@ -112,5 +112,5 @@ async def test_an_option_that_leaves_the_sandbox_is_refused_when_the_backend_is_
 ) -> None:
     body = {"name": "m", "source": "/m.gguf", "backend": "llama_cpp", "options": {option: "1"}}
     answer = await client.post("/api/v1/models", json=body)
-    assert (answer.status_code, answer.json()["error"]["type"]) == (403, "permission_error")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "option_not_allowed")
     assert option in answer.json()["error"]["message"]

@@ -92,10 +92,10 @@ async def test_no_list_is_empty_here(client: httpx.AsyncClient, path: str, shape
 
 async def test_reasons_remedies_and_states_come_with_their_sentences(client: httpx.AsyncClient) -> None:
     failed, pending = (await client.get("/api/v1/instances", headers={"accept-language": "zh"})).json()["items"]
-    assert failed["state_message"] == "w1 没有应答:it is silent。"
+    assert failed["state_message"] == "w1 没有应答：it is silent。"
     assert pending["state_message"] is None
     (reason,) = pending["reasons"]
-    assert reason["message"] == "w1 没有应答:it is silent。"
+    assert reason["message"] == "w1 没有应答：it is silent。"
     assert (reason["needed_bytes"], reason["free_bytes"]) == (7, None)
     (remedy,) = pending["remedies"]
     assert remedy["change"] == {"options": {"max-model-len": 1024}}

@@ -208,7 +208,7 @@ async def test_sentences_are_told_in_the_readers_language(api: Api, secret: str)
     async with aclosing(stream(api.context, SignedInCaller(caller, shown), 0, "zh")) as text:
         await anext(text)
         (story,) = parse(await anext(text))
-    assert story.data["document"]["state_message"] == "w1 没有应答:x。"
+    assert story.data["document"]["state_message"] == "w1 没有应答：x。"
 
 
 @pytest.mark.parametrize(
