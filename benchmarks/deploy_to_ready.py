@@ -34,6 +34,8 @@ NAME = "smol"
 OPTIONS = {"max-model-len": 2048, "threads": 1}
 ENGINE_POLL_SECONDS = 0.005
 API_POLL_SECONDS = 0.01
+ALONE_HEALTHY, ALONE_ANSWER = "engine alone: exec -> healthy", "engine alone: exec -> first chat answer"
+READY, ANSWER = "POST -> READY in the API", "POST -> first chat answer"
 Taken = dict[str, list[float]]
 
 
@@ -81,7 +83,13 @@ def is_healthy(port: int) -> bool:
         connection.close()
 
 
-def engine_alone(data_dir: Path, shown: Document, port: int) -> float:
+def is_answered(url: str, client: httpx.Client, key: str) -> bool:
+    body = {"model": NAME, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    headers = {"Authorization": f"Bearer {key}"}
+    return client.post(f"{url}/v1/chat/completions", json=body, headers=headers).status_code == 200
+
+
+def engine_alone(data_dir: Path, shown: Document, port: int, client: httpx.Client, taken: Taken) -> None:
     spec = LLAMA_CPP.launch(placed(data_dir, shown, port))
     expected = [str(port) if each == str(shown["port"]) else each for each in shown["argv"]]
     assert list(spec.argv) == expected, f"not the platform's argv:\n{spec.argv}\n{expected}"
@@ -93,7 +101,9 @@ def engine_alone(data_dir: Path, shown: Document, port: int) -> float:
         )
         try:
             until(lambda: is_healthy(port), ENGINE_POLL_SECONDS)
-            return time.monotonic() - began
+            note(taken, ALONE_HEALTHY, time.monotonic() - began)
+            until(lambda: is_answered(f"http://127.0.0.1:{port}", client, "engine-key"), API_POLL_SECONDS)
+            note(taken, ALONE_ANSWER, time.monotonic() - began)
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -102,19 +112,14 @@ def engine_alone(data_dir: Path, shown: Document, port: int) -> float:
 # --- the platform
 
 
-def is_answered(platform: Platform, client: httpx.Client) -> bool:
-    body = {"model": NAME, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-    return client.post(f"{platform.url}/v1/chat/completions", json=body).status_code == 200
-
-
 def deploy(platform: Platform, client: httpx.Client, taken: Taken) -> Document:
     began = time.monotonic()
     platform.deploy(NAME, source=str(smollm_path()), options=OPTIONS)
     note(taken, "POST answered", time.monotonic() - began)
     until(lambda: platform.model(NAME)["state"] == "ready", API_POLL_SECONDS)
-    note(taken, "POST -> READY in the API", time.monotonic() - began)
-    until(lambda: is_answered(platform, client), API_POLL_SECONDS)
-    note(taken, "POST -> first chat answer", time.monotonic() - began)
+    note(taken, READY, time.monotonic() - began)
+    until(lambda: is_answered(platform.url, client, platform.key()), API_POLL_SECONDS)
+    note(taken, ANSWER, time.monotonic() - began)
     (instance,) = platform.instances(NAME)
     for state, seconds in seconds_by_state(platform, instance).items():
         note(taken, f"  of which {state}", seconds)
@@ -145,12 +150,12 @@ def note(taken: Taken, what: str, seconds: float) -> None:
 def measure(platform: Platform, rounds: int) -> Taken:
     """Interleaved, after one round that installs the engine and fills the file cache."""
     taken: Taken = {}
-    headers = {"Authorization": f"Bearer {platform.key()}"}
-    with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
+    platform.key()  # made before anything is measured
+    with httpx.Client(timeout=60, trust_env=False) as client:
         shown = deploy(platform, client, {})["launch"]
         remove(platform)
         for nth in range(rounds):
-            note(taken, "engine alone: exec -> healthy", engine_alone(platform.data_dir, shown, 20900 + nth))
+            engine_alone(platform.data_dir, shown, 20900 + nth, client, taken)
             deploy(platform, client, taken)
             remove(platform)
     return taken
@@ -168,10 +173,9 @@ def main() -> None:
     print(f"| {rounds} rounds | median s | min | max |\n|---|---|---|---|")
     for what, values in taken.items():
         print(f"| {what} | {statistics.median(values):.3f} | {min(values):.3f} | {max(values):.3f} |")
-    alone = taken["engine alone: exec -> healthy"]
-    for what in ("POST -> READY in the API", "POST -> first chat answer"):
-        more = statistics.median(mine - theirs for mine, theirs in zip(taken[what], alone, strict=True))
-        print(f"{what}: {more:+.3f} s beyond the engine alone (median of the rounds' differences)")
+    for alone, ours in ((ALONE_HEALTHY, READY), (ALONE_ANSWER, ANSWER)):
+        more = statistics.median(mine - least for mine, least in zip(taken[ours], taken[alone], strict=True))
+        print(f"{ours}: {more:+.3f} s beyond the engine alone (median of the rounds' differences)")
 
 
 if __name__ == "__main__":
