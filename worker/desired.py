@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from gpustack_lite.ports import Disk
 from gpustack_lite.wire import Assignment
+from worker.adoption import Records
 
 log = logging.getLogger(__name__)
 NOTHING_YET = Assignment(epoch=0, revision=0)
@@ -48,9 +49,14 @@ class Desired:
 
     def _load(self) -> Assignment:
         content = self._disk.read(self._path)
-        if content is None:
-            return NOTHING_YET
         try:
-            return Assignment.model_validate_json(content)
-        except ValidationError:
-            return NOTHING_YET
+            return Assignment.model_validate_json(content or b"")
+        except ValidationError as error:
+            if content is not None:
+                log.error("assignment_unreadable", extra={"why": f"{error.error_count()} faults"})
+            return self._recorded()
+
+    def _recorded(self) -> Assignment:
+        """Not to know what is wanted is no reason to end anything: what was begun goes on until a server is heard."""
+        records = Records(self._path.parents[1], self._disk).load()
+        return NOTHING_YET.model_copy(update={"instances": tuple(each.instance for each in records.values())})

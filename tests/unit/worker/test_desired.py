@@ -1,11 +1,13 @@
 """Which Assignment counts."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gpustack_lite.ports import SystemDisk
 from gpustack_lite.wire import AssignedInstance, Assignment
+from worker.adoption import Record, Records
 from worker.desired import NOTHING_YET, Desired, is_newer
 
 
@@ -57,3 +59,15 @@ def test_a_torn_file_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "worker").mkdir()
     (tmp_path / "worker" / "assignment.json").write_bytes(b'{"epoch": 1')
     assert Desired(tmp_path, SystemDisk()).current == NOTHING_YET
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff\0"])
+def test_what_was_begun_is_wanted_until_a_server_is_heard(tmp_path: Path, content: bytes | None) -> None:
+    begun = AssignedInstance(id=7, model="m", generation=1, source="none:", backend="echo", engine_key="k")
+    Records(tmp_path, SystemDisk()).save(Record(instance=begun, since=datetime.now(UTC)))
+    if content is not None:
+        (tmp_path / "worker" / "assignment.json").write_bytes(content)
+    desired = Desired(tmp_path, SystemDisk())
+    assert desired.current.instances == (begun,)
+    assert desired.accept(at(1, 0))
+    assert desired.current.instances == ()
