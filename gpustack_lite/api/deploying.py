@@ -5,6 +5,8 @@ from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from backends import registry
+from backends.base import Want
 from gpustack_lite.api import rules, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
@@ -19,7 +21,7 @@ async def create(context: Context, body: ModelCreate, created_by: int) -> dict[s
     async with context.db.read() as session:
         await _must_be_free(session, body.name)
     await specs.check(context, body)
-    await ask_workers(context, body)
+    await _must_suit_its_files(context, body)
     now = context.ports.clock.wall()
     spec = specs.columns(body, context.settings.restart_limit)
     model = Model(name=body.name, **spec, created_by=created_by, created_at=now, updated_at=now)
@@ -41,8 +43,9 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
     if body.name != before["name"]:
         raise Refusal("name_is_fixed", param="name", name=str(before["name"]))
     await specs.check(context, body)
-    if body.source != before["source"]:
-        await ask_workers(context, body)
+    after = body.model_dump()
+    if any(after[name] != before[name] for name in ("source", "backend", "options")):
+        await _must_suit_its_files(context, body)
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
         body = specs.patched(specs.spec_of(model), patch)  # once more: somebody may have been quicker
@@ -66,6 +69,20 @@ def _apply(model: Model, wanted: Mapping[str, Any], changed: list[str]) -> None:
     model.generation += 1
     if set(changed) & set(specs.LAUNCH_FIELDS):
         model.launch_generation = model.generation
+
+
+async def _must_suit_its_files(context: Context, body: ModelCreate) -> None:
+    """What the files forbid is said at once, not by an instance that waits for ever. Unknown forbids nothing."""
+    facts = await ask_workers(context, body)
+    if facts is None:
+        return
+    backend = await specs.backend_named(context, body.backend) or registry.choose(facts, body.source)
+    backend.check(body.options, body.env)
+    try:
+        backend.estimates(facts, Want(body.options))
+    except Refusal as refused:
+        if refused.code != "cannot_estimate":
+            raise
 
 
 async def _must_be_free(session: AsyncSession, name: str) -> None:

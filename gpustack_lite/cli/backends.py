@@ -8,7 +8,7 @@ import typer
 import yaml
 
 from gpustack_lite.cli.access import connect
-from gpustack_lite.cli.output import Column, Format, Output, show_document, show_list
+from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
 from gpustack_lite.cli.say import say, tell
 from gpustack_lite.errors import Refusal
 
@@ -37,10 +37,12 @@ def create(
 
 
 @app.command("delete", help=say("help_backends_delete"))
-def delete(name: Annotated[str, typer.Argument(metavar="NAME", help=say("help_backend"))]) -> None:
+def delete(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=say("help_backend"))], output: Output = Format.TABLE
+) -> None:
     with connect() as client:
         client.delete("backends", name)
-    tell("backend_deleted", name=name)
+    show_done({"name": name, "deleted": True}, output, "backend_deleted", name=name)
 
 
 def read(file: Path) -> dict[str, Any]:

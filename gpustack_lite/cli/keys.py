@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gpustack_lite.cli.access import connect
-from gpustack_lite.cli.output import Column, Format, Output, show_document, show_list
+from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
 from gpustack_lite.cli.say import say, tell
 from gpustack_lite.ports import Ports
 
@@ -48,7 +48,7 @@ def list_keys(output: Output = Format.TABLE) -> None:
 
 
 @app.command("delete", help=say("help_keys_delete"))
-def delete(name: Name) -> None:
+def delete(name: Name, output: Output = Format.TABLE) -> None:
     with connect() as client:
         client.delete("keys", name)
-    tell("key_deleted", name=name)
+    show_done({"name": name, "deleted": True}, output, "key_deleted", name=name)

@@ -6,9 +6,9 @@ import typer
 
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
-from gpustack_lite.cli.output import Column, Format, Output, show_document, show_list
+from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
 from gpustack_lite.cli.pairs import labels_of, options_of
-from gpustack_lite.cli.say import say, tell
+from gpustack_lite.cli.say import say
 from gpustack_lite.errors import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_models"))
@@ -49,10 +49,7 @@ def deploy(
     with connect() as client:
         before = newest_event(client)
         model = client.post("models", body=body)
-        if output is not Format.TABLE:
-            show_document(model, output)
-        else:
-            tell("model_created", name=model["name"])
+        show_done(model, output, "model_created", name=model["name"])
         if wait and replicas:
             wait_until_ready(client, model["name"], timeout, after_event=before, is_quiet=output is not Format.TABLE)
 
@@ -75,36 +72,38 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
 
 
 @app.command("start", help=say("help_models_start"))
-def start(name: Name, wait: Wait = True, timeout: Timeout = 3600) -> None:
+def start(name: Name, wait: Wait = True, timeout: Timeout = 3600, output: Output = Format.TABLE) -> None:
     from gpustack_lite.cli.deploying import newest_event, wait_until_ready
 
     with connect() as client:
         before = newest_event(client)
-        client.post("models", name, "start")
-        tell("model_started", name=name)
+        show_done(client.post("models", name, "start"), output, "model_started", name=name)
         if wait:
-            wait_until_ready(client, name, timeout, after_event=before)
+            wait_until_ready(client, name, timeout, after_event=before, is_quiet=output is not Format.TABLE)
 
 
 @app.command("stop", help=say("help_models_stop"))
-def stop(name: Name) -> None:
+def stop(name: Name, output: Output = Format.TABLE) -> None:
     with connect() as client:
-        client.post("models", name, "stop")
-    tell("stopped_model", name=name)
+        show_done(client.post("models", name, "stop"), output, "stopped_model", name=name)
 
 
 @app.command("scale", help=say("help_models_scale"))
-def scale(name: Name, replicas: Annotated[int, typer.Argument(min=0, help=say("help_replicas"))]) -> None:
+def scale(
+    name: Name,
+    replicas: Annotated[int, typer.Argument(min=0, help=say("help_replicas"))],
+    output: Output = Format.TABLE,
+) -> None:
     with connect() as client:
-        client.patch("models", name, body={"replicas": replicas})
-    tell("model_scaled", name=name, replicas=replicas)
+        model = client.patch("models", name, body={"replicas": replicas})
+    show_done(model, output, "model_scaled", name=name, replicas=replicas)
 
 
 @app.command("delete", help=say("help_models_delete"))
-def delete(name: Name) -> None:
+def delete(name: Name, output: Output = Format.TABLE) -> None:
     with connect() as client:
         client.delete("models", name)
-    tell("model_deleted", name=name)
+    show_done({"name": name, "deleted": True}, output, "model_deleted", name=name)
 
 
 @app.command("logs", help=say("help_models_logs"))

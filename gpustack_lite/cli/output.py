@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpustack_lite.cli.say import say, write
+from gpustack_lite.cli.say import say, tell, write
 from gpustack_lite.messages import size
 
 Document = Mapping[str, Any]
@@ -71,6 +71,14 @@ def show_document(document: Document, output: Format) -> None:
     else:
         for line in aligned([[key, plain(value)] for key, value in document.items() if value not in (None, [], {})]):
             write(line)
+
+
+def show_done(document: Document, output: Format, code: str, **params: str | int) -> None:
+    """What was done: one sentence for a person, the document for a program."""
+    if output is Format.TABLE:
+        tell(code, **params)
+    else:
+        show_document(document, output)
 
 
 def plain(value: object) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpustack_lite.cli.access import connect
-from gpustack_lite.cli.output import Column, Format, Output, bytes_column, show_document, show_list
+from gpustack_lite.cli.output import Column, Format, Output, bytes_column, show_document, show_done, show_list
 from gpustack_lite.cli.say import say, tell
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_workers"))
@@ -46,7 +46,11 @@ def token(output: Output = Format.TABLE) -> None:
 
 
 @app.command("delete", help=say("help_workers_delete"))
-def delete(name: Name, force: Annotated[bool, typer.Option("--force", help=say("help_workers_force"))] = False) -> None:
+def delete(
+    name: Name,
+    force: Annotated[bool, typer.Option("--force", help=say("help_workers_force"))] = False,
+    output: Output = Format.TABLE,
+) -> None:
     with connect() as client:
         client.delete("workers", name, force=force or None)
-    tell("worker_deleted", name=name)
+    show_done({"name": name, "deleted": True}, output, "worker_deleted", name=name)

@@ -126,7 +126,8 @@ def test_a_body_that_is_no_json_is_a_400_with_openais_shape(platform: Platform, 
     if path.startswith("/v1/"):
         headers["Authorization"] = f"Bearer {platform.key()}"
     answer = platform.api.post(path, content=content, headers=headers)
-    assert answer.status_code == 400
+    is_larger_than_a_login = path.endswith("login") and len(content) > 50_000
+    assert answer.status_code == (413 if is_larger_than_a_login else 400)
     assert set(answer.json()["error"]) >= {"message", "type", "param", "code"}
     assert_is_one_sentence(answer.json()["error"]["message"])
 
