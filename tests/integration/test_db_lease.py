@@ -61,3 +61,13 @@ def test_engine_keys_differ_by_instance_and_by_cluster() -> None:
     keys = {cluster.engine_key("s", 1), cluster.engine_key("s", 2), cluster.engine_key("t", 1)}
     assert {len(key) for key in keys} == {64}
     assert len(keys) == 3
+
+
+async def test_a_later_epoch_that_a_machine_remembers_is_overtaken_by_who_leads(
+    db: Database, clock: ManualClock
+) -> None:
+    await take(db, clock, "a", "1")
+    async with db.write() as session:
+        assert await cluster.overtake(session, 7)
+        assert not await cluster.overtake(session, 7)
+    assert await take(db, clock, "a", "1") == 8

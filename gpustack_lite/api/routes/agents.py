@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from gpustack_lite.api import rules
+from gpustack_lite.api import restored, rules
 from gpustack_lite.api.auth import AsWorker, CredentialFirst
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import digest, same
@@ -55,6 +55,8 @@ async def assignment(
     wait: Annotated[float, Query(ge=0, le=60)] = POLL_SECONDS,
 ) -> Response:
     """At once when (epoch, revision) differ from the worker's, else when they do; 204 when nothing came."""
+
+    await restored.heed_worker(context, worker.id or 0, epoch, after)
 
     async def look() -> Assignment | None:
         async with context.db.read() as session:

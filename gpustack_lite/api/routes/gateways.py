@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from gpustack_lite.api import restored
 from gpustack_lite.api.auth import AsGateway
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.settling import TOPIC
@@ -33,6 +34,7 @@ async def routes(
     With `now` the answer comes at once and holds whatever the API has told anybody before.
     """
 
+    await restored.heed_gateway(context, epoch, models, credentials)
     context.gateways.asked((epoch, credentials))
     context.signals.touch(TOPIC)
     if now:

@@ -16,6 +16,7 @@ CHANGES = "changes"
 MODELS = "models"
 CREDENTIALS = "credentials"
 ENGINE_KEYS = "engine_keys"
+LATEST_EPOCH = 2**30
 
 
 async def next_counter(session: AsyncSession, name: str) -> int:
@@ -80,6 +81,19 @@ async def take_lease(session: AsyncSession, server_id: str, run_id: str, seconds
     session.add(row)
     await session.flush()
     return row.epoch
+
+
+async def overtake(session: AsyncSession, epoch: int) -> bool:
+    """Move our epoch beyond one that a machine knows from a later time than this database's: a backup was restored.
+
+    Whoever leads finds the epoch moved, and takes the lease anew under it. False where there is nothing to overtake.
+    """
+    row = await session.get(Leadership, 1, with_for_update=True)
+    if row is None or not row.epoch <= epoch < LATEST_EPOCH:
+        return False
+    row.epoch = epoch + 1
+    session.add(row)
+    return True
 
 
 async def release_lease(session: AsyncSession, server_id: str, run_id: str, clock: Clock) -> None:

@@ -40,7 +40,23 @@ async def test_an_assignment_that_is_new_is_answered_at_once(worker: httpx.Async
     assert len(found["instances"][0]["engine_key"]) == 64
 
 
-@pytest.mark.parametrize("known", [{"after": 9, "epoch": 5}, {"after": 3, "epoch": 4}], ids=["revision", "epoch"])
+@pytest.mark.parametrize(("known", "epoch"), [((5, 4), 6), ((6, 0), 7), ((9, 9), 10)], ids=str)
+async def test_a_worker_that_knows_a_later_time_is_outrun(
+    worker: httpx.AsyncClient, known: tuple[int, int], epoch: int
+) -> None:
+    """Else it would take nothing any more from a database that was restored from a backup."""
+    answer = await worker.get(ASSIGNMENT, params={"epoch": known[0], "after": known[1]})
+    assert (answer.json()["epoch"], answer.json()["revision"]) == (epoch, 3)
+    again = await worker.get(ASSIGNMENT, params={"epoch": epoch, "after": 3, "wait": 0})
+    assert again.status_code == 204
+
+
+async def test_nobody_can_use_up_the_epochs(worker: httpx.AsyncClient) -> None:
+    answer = await worker.get(ASSIGNMENT, params={"epoch": cluster.LATEST_EPOCH, "after": 0})
+    assert answer.json()["epoch"] == 5
+
+
+@pytest.mark.parametrize("known", [{"after": 2, "epoch": 5}, {"after": 3, "epoch": 4}], ids=["revision", "epoch"])
 async def test_whatever_differs_is_new(worker: httpx.AsyncClient, known: dict[str, int]) -> None:
     assert (await worker.get(ASSIGNMENT, params=known)).json()["revision"] == 3
 
