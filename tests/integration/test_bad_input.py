@@ -32,6 +32,10 @@ def platform(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator
         yield running
 
 
+def tiny(**options: object) -> dict[str, object]:
+    return {"name": "a", "source": "{models}/tiny.gguf", "options": options}
+
+
 MISTAKES = [
     pytest.param(
         {"name": "a", "source": "ftp://host/model"}, 400, "unknown_source", "ftp://host/model", id="unknown source"
@@ -46,6 +50,9 @@ MISTAKES = [
     pytest.param(
         {"name": "a", "source": "/etc/passwd"}, 400, "path_outside_roots", "/etc/passwd", id="outside the roots"
     ),
+    pytest.param(tiny(bogus=1), 400, None, "bogus", id="an option that the files' engine does not know"),
+    pytest.param(tiny(port=1), 400, "option_not_allowed", "port", id="an option that is ours"),
+    pytest.param(tiny(threads="many"), 400, "option_invalid", "threads", id="an option that is no number"),
     pytest.param({"name": "taken", "source": "none:", "backend": "echo"}, 409, None, "taken", id="name taken"),
     pytest.param(
         {"name": "a\nb", "source": "none:", "backend": "echo"}, 400, None, "name", id="control character in the name"

@@ -275,22 +275,6 @@ async def test_a_model_that_every_living_worker_refuses_is_not_made(
         assert (await client.get(MODELS)).json()["total"] == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [({"bogus": 1}, "option_unknown"), ({"ctx-size": "abc"}, "option_invalid"), ({"port": 1}, "option_not_allowed")],
-    ids=["unknown", "no number", "ours"],
-)
-async def test_options_are_held_against_the_engine_that_the_files_call_for(
-    api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], code: str
-) -> None:
-    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 5.0)
-    await api.add(a_worker(1))
-    body = FILE | {"options": options}
-    answer, _ = await asyncio.gather(client.post(MODELS, json=body), answer_as_workers(api, facts()))
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
-    assert (await client.get(MODELS)).json()["total"] == 0
-
-
 async def test_a_refusal_of_yesterday_is_asked_about_again(
     api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
