@@ -23,7 +23,10 @@ def said(code: str) -> str:
     [
         ("worker.main", PAINTERS | {"fastapi", "sqlalchemy", "uvicorn"}),
         ("gpustack_lite.gateway.main", {"rich", "pygments", "typer", "fastapi", "sqlalchemy", "httpx"}),
-        ("gpustack_lite.server.main", {"rich", "pygments", "typer", "alembic", "httpx"}),
+        (
+            "gpustack_lite.server.main",
+            {"rich", "pygments", "typer", "alembic", "httpx", "sqlalchemy.dialects.postgresql"},
+        ),
         ("gpustack_lite.client", PAINTERS),
     ],
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlmodel import col, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -43,7 +43,11 @@ async def insert_once(session: AsyncSession, rows: Sequence[UsageRow]) -> None:
 def _insert(session: AsyncSession) -> Any:
     dialect = session.get_bind().dialect.name
     table: Any = UsageRecord
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # loaded already where it is used
+
+    return postgresql.insert(table)
 
 
 async def summed(
