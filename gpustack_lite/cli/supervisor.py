@@ -50,6 +50,7 @@ class Supervisor:
         self._children = Children(stage.family)
         self._children.adopt(before)
         self._is_ready = False
+        self._owes_record = False
         self._may_refuse = not self._children.living
         self._refusal: Refusal | None = None
         self._had_terminal = _has_terminal()
@@ -93,7 +94,7 @@ class Supervisor:
         return seconds if next_start is None else min(seconds, next_start)
 
     def _start_due(self) -> None:
-        if self._children.start_due():
+        if self._children.start_due() or self._owes_record:
             self._keep_record()
 
     def _tell_end(self, ended: Ended) -> None:
@@ -126,7 +127,7 @@ class Supervisor:
             return
         try:
             handover.check_code(self._family)
-            self._keep_record()
+            self._write_record()
             log.info("executing", extra={"argv": list(self._stage.again)})
             handover.execute(self._stage.again, self._stage.descriptors)
         except Refusal as refusal:
@@ -137,6 +138,17 @@ class Supervisor:
             complain("new_code_broken", why=str(error))
 
     def _keep_record(self) -> None:
+        """A full disk must not end who looks after everybody: the record is owed until it can be written."""
+        try:
+            self._write_record()
+        except OSError as error:
+            if not self._owes_record:
+                log.error("record_not_kept", extra={"why": error.strerror})
+            self._owes_record = True
+        else:
+            self._owes_record = False
+
+    def _write_record(self) -> None:
         host, port = ("", 0) if self._stage.public is None else self._stage.public.getsockname()[:2]
         record.write(
             self._ports.disk,

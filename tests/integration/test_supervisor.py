@@ -330,3 +330,18 @@ def test_a_closed_terminal_ends_everything(tmp_path: Path) -> None:
     os.close(window)
     assert child.wait(40) == 0
     assert [role for role, each in now.children.items() if is_running(each.pid)] == []
+
+
+def test_a_record_that_cannot_be_written_is_owed_and_ends_nobody(platform: Platform) -> None:
+    """As on a full disk: a directory stands where the new file would be begun."""
+    obstacle = platform.data_dir / "run" / f".supervisor.json.{platform.supervisor_pid}.new"
+    obstacle.mkdir()
+    before = platform.pid("worker")
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    platform.until(lambda: not is_running(before), seconds=10)
+    platform.until(lambda: "record_not_kept" in (platform.data_dir / "logs" / "supervisor.log").read_text(), 20)
+    assert is_running(platform.supervisor_pid)
+    assert platform.pid("worker") is None  # the record still names the dead one
+    obstacle.rmdir()
+    platform.until(lambda: platform.pid("worker"), seconds=20)

@@ -1,4 +1,7 @@
+import errno
 from pathlib import Path
+
+import pytest
 
 from gpustack_lite.cli.rotation import rotate
 
@@ -22,3 +25,15 @@ def test_a_small_or_missing_log_is_left_alone(tmp_path: Path) -> None:
     rotate(tmp_path / "small.log", limit_bytes=5, kept=2)
     rotate(tmp_path / "missing.log", limit_bytes=5, kept=2)
     assert [path.name for path in tmp_path.iterdir()] == ["small.log"]
+
+
+def test_a_log_is_cut_also_where_there_is_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device", str(source))
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    path = tmp_path / "x.log"
+    path.write_text("123456")
+    rotate(path, limit_bytes=5, kept=2)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("x.log", "")]
