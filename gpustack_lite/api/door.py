@@ -57,7 +57,7 @@ class Door:
             await respond(Request(scope), refused)(scope, receive, answer)
             return
         bounded = receive if limit is None else _bounded(receive, limit)
-        if scope["path"].startswith(_NEVER_WAIT):
+        if takes_no_turn(scope["path"]):
             await self._app(scope, bounded, answer)
         else:
             await self._in_turn(scope, bounded, answer)
@@ -128,6 +128,11 @@ def is_canonical(path: str) -> bool:
         return False
     segments = path.split("/")
     return not any(segment in {".", ".."} for segment in segments) and "" not in segments[1:-1]
+
+
+def takes_no_turn(path: str) -> bool:
+    """Machines, and whoever opens a log: that waits for a worker, which is no work here."""
+    return path.startswith(_NEVER_WAIT) or path.endswith("/logs")
 
 
 def body_limit(path: str) -> int | None:

@@ -182,11 +182,11 @@ async def test_machines_do_not_wait_behind_people_and_streams_hold_no_turn() -> 
     people = [guests.asks("/api/v1/watch") for _ in range(2 * PEOPLE_AT_ONCE)]
     await _turns()
     assert guests.inside == PEOPLE_AT_ONCE
-    machine = guests.asks("/api/agent/v1/heartbeat")
+    at_once = [guests.asks(path) for path in ("/api/agent/v1/heartbeat", "/api/v1/instances/7/logs")]
     await _turns()
-    assert guests.inside == PEOPLE_AT_ONCE + 1
+    assert guests.inside == PEOPLE_AT_ONCE + 2
     guests.let_go.set()
-    assert await asyncio.gather(machine, *people) == [[204]] * (2 * PEOPLE_AT_ONCE + 1)
+    assert await asyncio.gather(*at_once, *people) == [[204]] * (2 * PEOPLE_AT_ONCE + 2)
 
 
 async def test_a_queue_that_is_too_long_is_told_as_such() -> None:
