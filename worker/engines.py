@@ -32,6 +32,7 @@ _SIZE = re.compile(r"^Downloading (?P<name>\S+) \((?P<number>[0-9.]+)(?P<unit>[K
 _ARRIVED = re.compile(r"^ *Downloaded (?P<name>\S+)$", re.MULTILINE)
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 _LLAMA_VERSION = re.compile(r"^version: *(?P<version>\S+)", re.MULTILINE)
+_MESSAGE_SIGNS = ("error:", "×", "╰─▶")
 _OFFLINE_SIGNS = ("error sending request", "dns error", "Failed to fetch", "Connection refused", "timed out", "offline")
 
 
@@ -197,14 +198,20 @@ def _log_of(building: Path) -> Path:
 
 
 def _failure(version: BackendVersion, output: str) -> Refusal:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
     is_offline = any(sign in output for sign in _OFFLINE_SIGNS)
     return Refusal(
         "engine_install_offline" if is_offline else "engine_install_failed",
         status=502,
         requirement=version.requirement,
-        why=lines[-1] if lines else "uv",
+        why=last_words(output) or "uv",
     )
+
+
+def last_words(output: str) -> str:
+    """uv's last message in one line: it breaks its messages at the width of a terminal that is not there."""
+    lines = [line.strip(" │") for line in output.splitlines() if line.strip(" │")]
+    begins = [number for number, line in enumerate(lines) if line.startswith(_MESSAGE_SIGNS)]
+    return " ".join(lines[begins[-1] :] if begins else lines[-1:]).lstrip("×╰─▶ ")
 
 
 def _read(path: Path) -> str:

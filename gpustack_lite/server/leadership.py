@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from gpustack_lite.db.engine import Database
 from gpustack_lite.db.queries import cluster
@@ -77,6 +77,9 @@ async def _renew(candidate: Candidate) -> int | None:
 
 
 async def resign(candidate: Candidate) -> None:
-    """An orderly end need not be waited for by a successor."""
-    async with candidate.db.write() as session:
-        await cluster.release_lease(session, candidate.server_id, candidate.run_id, candidate.clock)
+    """An orderly end need not be waited for by a successor; where it cannot be written, the lease runs out."""
+    try:
+        async with candidate.db.write() as session:
+            await cluster.release_lease(session, candidate.server_id, candidate.run_id, candidate.clock)
+    except DBAPIError as error:
+        log.warning("lease_kept", extra={"why": str(error.orig)})

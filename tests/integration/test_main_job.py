@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from tests.fakes.smollm import smollm_path
-from tests.harness import Platform
+from tests.harness import Platform, is_running
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 QUESTION = [{"role": "user", "content": "Say hello to Ada."}]
@@ -167,7 +167,7 @@ def test_a_killed_engine_comes_back_alone_and_its_old_log_is_kept(platform: Plat
     old = engine_pid(platform)
     os.kill(old, signal.SIGKILL)
     platform.until(lambda: is_ready_with_another_pid(engine(platform), old), seconds=60)
-    assert not Path(f"/proc/{old}").exists()
+    assert not is_running(old)
     assert platform.api.get(f"/api/v1/instances/{engine(platform)['id']}/logs", params={"attempt": 1}).text
     assert "".join(stream(client)).strip()
 
@@ -233,4 +233,4 @@ def test_stopping_ends_every_process_engines_included(tmp_path: Path) -> None:
         pids = running.processes()
         assert len(pids) >= 5
         running.stop()
-        assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+        assert [pid for pid in pids if is_running(pid)] == []

@@ -116,7 +116,9 @@ def test_a_killed_server_is_followed_at_once_under_a_new_epoch(data_dir: Path) -
             os.kill(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("migrated_url", ["postgresql"], indirect=True)
 async def test_of_two_servers_one_leads_and_the_other_follows_it(migrated_url: str, tmp_path: Path) -> None:
+    """On PostgreSQL: an SQLite file belongs to one server."""
     ports = Ports()
     settings = Settings(lease_seconds=0.6)
     async with AsyncExitStack() as stack:

@@ -188,5 +188,5 @@ def test_reasons_read_well_in_both_languages() -> None:
     reason = only_reason(cards("w1", 10), claim(16))
     said = Sentence(reason.code, reason.params)
     assert text(said) == "A replica needs 1 x 16 GiB of device memory; w1 has 14 GiB free per device."
-    assert text(said, "zh") == "一个副本需要 1 x 16 GiB 显存;w1 每个设备可用 14 GiB。"
+    assert text(said, "zh") == "一个副本需要 1 x 16 GiB 显存；w1 每个设备可用 14 GiB。"
     assert reason.code in CATALOGUE

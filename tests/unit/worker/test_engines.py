@@ -115,3 +115,24 @@ def test_an_engine_on_path_that_cannot_say_its_version_is_left_out(saying: Sayin
 def test_without_an_engine_on_path_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert engines.find_on_path(Ports()) == ()
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        pytest.param(
+            "  × No solution found when resolving dependencies:\n"
+            "  ╰─▶ Because there is no version of xllamacpp==0.0.0.1 and you require\n"
+            "      xllamacpp==0.0.0.1, we can conclude that your requirements are\n"
+            "      unsatisfiable.\n",
+            "Because there is no version of xllamacpp==0.0.0.1 and you require xllamacpp==0.0.0.1, "
+            "we can conclude that your requirements are unsatisfiable.",
+            id="a message broken at a width",
+        ),
+        pytest.param("Resolved 1 package\nerror: No space left\n", "error: No space left", id="an error line"),
+        pytest.param("one\ntwo\n", "two", id="no message of uv's"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_uvs_last_message_is_told_whole_and_in_one_line(output: str, said: str) -> None:
+    assert engines.last_words(output) == said
