@@ -77,10 +77,13 @@ def test_open_long_polls_end_with_the_server(data_dir: Path, signum: int) -> Non
         headers = {"Authorization": "Bearer gateway-secret"}
 
         def routes(**known: int) -> httpx.Response:
-            return client.get("/api/gateway/v1/routes", params={**known, "wait": 60}, headers=headers)
+            return client.get("/api/gateway/v1/routes", params={"wait": 60, **known}, headers=headers)
 
-        now = routes().json()
-        known = {name: now[f"{name}_revision"] for name in ("models", "credentials")} | {"epoch": now["epoch"]}
+        now, known = routes(wait=1), dict[str, int]()
+        while now.status_code == 200:  # until nothing is new any more: a fresh server still publishes
+            told = now.json()
+            known = {name: told[f"{name}_revision"] for name in ("models", "credentials")} | {"epoch": told["epoch"]}
+            now = routes(**known, wait=1)
 
         async def poll_and_end() -> int:
             polling = asyncio.create_task(asyncio.to_thread(routes, **known))
