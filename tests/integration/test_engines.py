@@ -282,7 +282,7 @@ def test_a_model_that_cannot_be_loaded_is_named_in_one_line(
         case "gone":
             model.unlink()
     lines = last_words(spec)
-    assert lines[-1].startswith("xllamacpp_server: ")
+    assert any(line.startswith("xllamacpp_server: ") for line in lines[-5:])  # the engine's own threads may end later
     sentence = LLAMA_CPP.last_error(lines)
     assert sentence is not None
     assert sentence.code == code
