@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import platformdirs
 import yaml
@@ -45,12 +45,25 @@ class Settings(BaseSettings):
     session_hours: float = 24.0
     event_retention: int = 100_000
     change_retention: int = 20_000
+    request_retention_days: float = 30.0
+    file_retention_days: float = 30.0
     # gateway
     request_body_bytes: int = 32 * 1024**2
     first_byte_seconds: float = 600.0
     idle_seconds: float = 300.0
     connect_seconds: float = 5.0
     stale_keys_max_seconds: float = 12 * 3600.0
+    upload_bytes: int = 512 * 1024**2
+    queue_length: int = Field(256, ge=0)
+    queue_seconds: float = Field(60.0, gt=0)
+    in_flight_per_replica: int = Field(256, ge=1)
+    held_while_waking: int = Field(200, ge=0)
+    probe_seconds: float = Field(30.0, gt=0)
+    reasoning: Literal["reasoning_content", "reasoning", "both"] = "reasoning_content"
+    cors_origins: tuple[str, ...] = ()
+    tls_port: int | None = Field(None, ge=0, le=65535)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     # worker
     heartbeat_seconds: float = 10.0
     engine_ports: str = "21000-21999"

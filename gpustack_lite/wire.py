@@ -180,6 +180,38 @@ class LogRequest(Wire):
 # --- gateways: /api/gateway/v1 ---------------------------------------------------------------------------------------
 
 
+class Limits(Wire):
+    """What one key, one user, or all callers of one model may use; None is unlimited.
+
+    Days and months are those of the calendar in `timezone`, an IANA name.
+    """
+
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrency: int | None = None
+    tokens_per_day: int | None = None
+    tokens_per_month: int | None = None
+    timezone: str = "UTC"
+
+
+class Serving(Wire):
+    """How gateways serve a model. A change of it starts no engine anew; None means the setting of the same name."""
+
+    limits: Limits | None = None
+    queue_length: int | None = None
+    """Requests that may wait for a replica."""
+    queue_seconds: float | None = None
+    in_flight_per_replica: int | None = None
+    affinity: bool = True
+    """Whether a prompt goes where the beginning of it is cached."""
+    weights: dict[str, float] = Field(default_factory=dict)
+    """Worker name -> how much of the learned speed to assume, 1.0 where it is not named."""
+    sleep_after_seconds: float | None = None
+    """Idle time after which the replicas are stopped until a request comes; None or `pinned`: never."""
+    pinned: bool = False
+    reasoning: Literal["reasoning_content", "reasoning", "both"] | None = None
+
+
 class Endpoint(Wire):
     """One ready replica. `address` is host:port as the gateway must dial it."""
 
@@ -188,6 +220,9 @@ class Endpoint(Wire):
     engine_key: str
     context_length: int | None = None
     served_name: str
+    slots: int | None = None
+    """How many requests the engine works on at once, where that is known."""
+    worker: str = ""
 
 
 class ModelRoute(Wire):
@@ -200,13 +235,32 @@ class ModelRoute(Wire):
     context_length: int | None = None
     endpoints: tuple[Endpoint, ...] = ()
     loading: dict[str, Any] | None = None
+    serving: Serving = Serving()
+    paths: tuple[str, ...] = ()
+    """The OpenAI and Anthropic paths that its engine serves; empty where nobody knows."""
+    abilities: dict[str, Any] = Field(default_factory=dict)
+    """What clients ask about before they use it: modalities, tools, reasoning, json_schema, embedding_dimensions."""
+
+
+class RouteTarget(Wire):
+    model: str
+    weight: int = 1
+
+
+class NamedRoute(Wire):
+    """A public name over other models: an alias has one target. `fallback` serves when no target can."""
+
+    name: str
+    created: int
+    targets: tuple[RouteTarget, ...]
+    fallback: tuple[str, ...] = ()
 
 
 class Credential(Wire):
-    """One key or session by the sha256 hex digest of its secret."""
+    """One key or session by the sha256 hex digest of its secret; a batch has the rights of the key that made it."""
 
     digest: str
-    kind: Literal["key", "session"]
+    kind: Literal["key", "session", "batch"]
     id: int
     user_id: int
     user: str
@@ -215,6 +269,10 @@ class Credential(Wire):
     models: tuple[str, ...] = ("*",)
     expires_at: datetime | None = None
     csrf_digest: str | None = None
+    limits: Limits | None = None
+    user_limits: Limits | None = None
+    weight: int = 1
+    """Its share of a queue, against the others' weights."""
 
 
 class RoutesReply(Wire):
@@ -224,6 +282,8 @@ class RoutesReply(Wire):
     models_revision: int
     credentials_revision: int
     models: tuple[ModelRoute, ...] | None = None
+    routes: tuple[NamedRoute, ...] = ()
+    """Belongs to the section `models`."""
     credentials: tuple[Credential, ...] | None = None
 
 
@@ -246,6 +306,12 @@ class UsageRow(Wire):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     partial: bool = False
+    public_name: str | None = None
+    """What the client asked for, where it was an alias or a weighted route."""
+    is_stream: bool = False
+    queued_seconds: float | None = None
+    audio_seconds: float | None = None
+    images: int | None = None
 
 
 class UsageBatch(Wire):
@@ -255,11 +321,41 @@ class UsageBatch(Wire):
     rows: tuple[UsageRow, ...]
 
 
+class Stuck(Wire):
+    """A gateway's verdict on an engine that accepts requests and answers none: it is to be drained and restarted."""
+
+    instance_id: int
+    attempt: int | None = None
+    said: Said
+
+
 class GatewayStatus(Wire):
-    """POST /status every second."""
+    """POST /status every second, answered with GatewayOrders."""
 
     gateway_id: str
     epoch: int
     models_revision: int
     credentials_revision: int
     leases: dict[int, int] = Field(default_factory=dict)
+    queued: dict[str, int] = Field(default_factory=dict)
+    """Model -> requests that wait for a replica."""
+    rates: dict[str, tuple[float, float, int]] = Field(default_factory=dict)
+    """Limited subject ("key:7", "user:1", "model:tiny") -> requests and tokens of the last minute, and in flight."""
+    stuck: tuple[Stuck, ...] = ()
+    wake: tuple[str, ...] = ()
+    """Models that sleep and are asked for."""
+    used: tuple[str, ...] = ()
+    """Models that were asked for since the last status, or have requests in flight."""
+
+
+class GatewayOrders(Wire):
+    """What a gateway is told in return: what the others do, and what was spent before."""
+
+    gateways: int = 1
+    """How many are counted, this one included."""
+    is_prober: bool = False
+    """One gateway asks idle replicas for a token now and then."""
+    elsewhere: dict[str, tuple[float, float, int]] = Field(default_factory=dict)
+    """`rates` of the other gateways, summed."""
+    spent: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Subject with a budget -> period as it is named ("2026-11-30", "2026-11") -> tokens on the server's disk."""

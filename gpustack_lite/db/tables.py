@@ -60,6 +60,8 @@ class User(SQLModel, table=True):
     password_hash: str
     must_change_password: bool = False
     active: bool = True
+    limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Limits of all the user's keys and sessions together."""
     created_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -74,6 +76,10 @@ class ApiKey(SQLModel, table=True):
     scopes: list[str] = Field(default_factory=list, sa_type=JSON)
     models: list[str] = Field(default_factory=lambda: ["*"], sa_type=JSON)
     expires_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    enabled: bool = True
+    limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Limits."""
+    weight: int = 1
     created_at: datetime = Field(sa_type=UtcTime)
     last_used_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
@@ -106,8 +112,28 @@ class Model(SQLModel, table=True):
     placement: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     restart_limit: int = 5
     stopped: bool = False
+    serving: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    """wire.Serving."""
+    asleep: bool = False
+    """Stopped for lack of requests; the next one wakes it."""
+    used_at: datetime | None = Field(default=None, sa_type=UtcTime)
     generation: int = 1
     launch_generation: int = 1
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    updated_at: datetime = Field(sa_type=UtcTime)
+
+
+class ModelRouteRow(SQLModel, table=True):
+    """A public name over models: an alias, or a weighted choice with a fallback."""
+
+    __tablename__ = "model_routes"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True, index=True)
+    targets: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    """wire.RouteTarget."""
+    fallback: list[str] = Field(default_factory=list, sa_type=JSON)
     created_by: int | None = None
     created_at: datetime = Field(sa_type=UtcTime)
     updated_at: datetime = Field(sa_type=UtcTime)
@@ -194,6 +220,8 @@ class ModelInstance(SQLModel, table=True):
     port: int | None = None
     attempt: int = 0
     gave_up: bool = False
+    restarts_asked: int = 0
+    """Counted up by the server when gateways found it stuck; the worker restarts the engine once for each."""
     next_try_at: datetime | None = Field(default=None, sa_type=UtcTime)
     progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     context_length: int | None = None
@@ -277,6 +305,7 @@ class GatewayRow(SQLModel, table=True):
     models_revision: int = 0
     credentials_revision: int = 0
     leases: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    queued: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
     seen_at: datetime = Field(sa_type=UtcTime)
 
 
@@ -301,3 +330,59 @@ class UsageRecord(SQLModel, table=True):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     partial: bool = False
+    public_name: str | None = None
+    is_stream: bool = False
+    queued_seconds: float | None = None
+    audio_seconds: float | None = None
+    images: int | None = None
+
+
+class Spending(SQLModel, table=True):
+    """Tokens by subject and period, moved in the transaction that inserts the usage: what budgets are held against."""
+
+    __tablename__ = "spending"
+    subject: str = Field(primary_key=True)
+    """"key:7", "user:1", "model:tiny"."""
+    period: str = Field(primary_key=True)
+    """"2026-11-30" or "2026-11", in the time zone of the limit."""
+    tokens: int = Field(default=0, sa_type=BigInteger)
+
+
+class StoredFile(SQLModel, table=True):
+    """What a client uploaded to /v1/files, or a batch wrote; its bytes are in the data dir under its id."""
+
+    __tablename__ = "files"
+    id: str = Field(primary_key=True)
+    user_id: int = Field(index=True)
+    key_id: int | None = None
+    filename: str
+    purpose: str
+    size_bytes: int = Field(sa_type=BigInteger)
+    created_at: datetime = Field(sa_type=UtcTime)
+    expires_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class Batch(SQLModel, table=True):
+    """Requests of a file, sent when nothing else wants the engines. `lines_done` is where a restart goes on."""
+
+    __tablename__ = "batches"
+    id: str = Field(primary_key=True)
+    user_id: int = Field(index=True)
+    key_id: int | None = None
+    endpoint: str
+    input_file_id: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    status: str = "validating"
+    """OpenAI's: validating, failed, in_progress, finalizing, completed, expired, cancelling, cancelled."""
+    lines: int = 0
+    lines_done: int = 0
+    completed: int = 0
+    failed: int = 0
+    errors: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    notes: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """OpenAI's `metadata`, a name that SQLModel keeps for itself."""
+    created_at: datetime = Field(sa_type=UtcTime)
+    began_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    expires_at: datetime = Field(sa_type=UtcTime)

@@ -16,15 +16,19 @@ class _Peek(msgspec.Struct):
     model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     stream_options: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    max_tokens: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    max_completion_tokens: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    max_output_tokens: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a body asks for. `wants_usage` is the client's own include_usage; `edits` are needed spans of the bytes."""
+    """What a body asks for. `wants_usage` is the client's own include_usage; `most_tokens` its bound on the answer."""
 
     model: str
     is_stream: bool
     wants_usage: bool
     stream_options: dict[str, object] | None
+    most_tokens: int | None = None
 
 
 _peek = msgspec.json.Decoder(_Peek)
@@ -48,7 +52,16 @@ def read(body: Bytes) -> Asked:
         is_stream=_stream(peek),
         wants_usage=bool(options and options.get("include_usage")),
         stream_options=options,
+        most_tokens=_most_tokens(peek),
     )
+
+
+def _most_tokens(peek: _Peek) -> int | None:
+    """A hint for the choice of a replica: what is no whole number is the engine's to refuse."""
+    for raw in (peek.max_completion_tokens, peek.max_tokens, peek.max_output_tokens):
+        if raw is not msgspec.UNSET and (text := bytes(raw)).isdigit() and len(text) < 10:
+            return int(text)
+    return None
 
 
 def _decode(body: Bytes) -> _Peek:

@@ -41,6 +41,8 @@ class Call:
         self.shown_id = given if _SANE_ID.fullmatch(given) else unique_id.encode()
         self.path = ""
         self.status = 0
+        self.extra_fields: list[Field] = []
+        """Of whatever is answered: limits, states of a queue."""
         self.is_finished = False
         self._receive = receive
         self._send = send
@@ -82,7 +84,7 @@ class Call:
 
     async def start(self, status: int, fields: list[Field], *, length: int | None = None) -> None:
         self.status = status
-        head = [*fields, (b"x-request-id", self.shown_id)]
+        head = [*fields, *self.extra_fields, (b"x-request-id", self.shown_id)]
         if length is not None:
             head.append((b"content-length", b"%d" % length))
         elif self.http_version == "1.0" and self.method != "HEAD":

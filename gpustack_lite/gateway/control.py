@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,7 +20,7 @@ from gpustack_lite.gateway.spool import Spool
 from gpustack_lite.ports import Ports
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import GatewayStatus, RoutesReply
+from gpustack_lite.wire import GatewayOrders, GatewayStatus, RoutesReply
 
 log = logging.getLogger(__name__)
 AWAY_SECONDS = 0.25
@@ -171,6 +173,10 @@ class StatusReporter:
         self._gateway_id = gateway_id
         self._table = table
         self._server = server
+        self.tellers: list[Callable[[], Mapping[str, Any]]] = []
+        """Each fills fields of the GatewayStatus."""
+        self.heeders: list[Callable[[GatewayOrders], None]] = []
+        """Each is told what the server answered."""
 
     async def step(self) -> None:
         models, credentials = self._table.models_revision, self._table.credentials_revision
@@ -182,17 +188,33 @@ class StatusReporter:
         await self._send(self._table.models_revision.epoch, EVERY_REVISION, EVERY_REVISION)
 
     async def _send(self, epoch: int, models: int, credentials: int) -> None:
+        said: dict[str, Any] = {}
+        for teller in self.tellers:
+            said.update(teller())
         status = GatewayStatus(
             gateway_id=self._gateway_id,
             epoch=epoch,
             models_revision=models,
             credentials_revision=credentials,
             leases=self._table.leases(),
+            **said,
         )
         try:
-            await self._server.ask(b"POST", b"/api/gateway/v1/status", status.model_dump_json().encode())
+            answer = await self._server.ask(b"POST", b"/api/gateway/v1/status", status.model_dump_json().encode())
         except UpstreamFailed:
             return  # the poll of routes says it
+        self._heed(*answer)
+
+    def _heed(self, status: int, body: bytes) -> None:
+        if status != 200:
+            return
+        try:
+            orders = GatewayOrders.model_validate_json(body)
+        except ValidationError as error:
+            log.warning("orders_unreadable", extra={"faults": error.error_count()})
+            return
+        for heeder in self.heeders:
+            heeder(orders)
 
 
 class UsageWriter:

@@ -13,13 +13,16 @@ from gpustack_lite.gateway.credentials import may_use
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.ledger import Entry, Ledger
+from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.passage import ENDS_WITH_DONE, Passage
+from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.gateway.turns import Ask, Turns
 from gpustack_lite.gateway.uploads import Upload, Uploads
 from gpustack_lite.relay import target
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.relay.pool import Lent, Pool
-from gpustack_lite.wire import Endpoint, ModelRoute
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute
 
 PATHS = frozenset(
     {
@@ -43,13 +46,15 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a body asks for, and the bytes to send."""
+    """What a body asks for, and the bytes to send. `routes` are the models that may answer, the first one first."""
 
-    route: ModelRoute
+    routes: tuple[ModelRoute, ...]
     asked: Asked
+    ask: Ask
     pieces: list[Piece]
     hides_usage: bool
     upload: Upload
+    rewriter: Rewriter | None = None
 
     def let_go(self) -> None:
         """The engine has begun to answer: nobody will send the body again."""
@@ -63,7 +68,16 @@ class AnotherReplica(Exception):
 
 class Inference:
     def __init__(
-        self, table: RouteTable, gate: Gate, pool: Pool, ledger: Ledger, uploads: Uploads, *, catch_up: CatchUp
+        self,
+        table: RouteTable,
+        gate: Gate,
+        pool: Pool,
+        ledger: Ledger,
+        uploads: Uploads,
+        *,
+        catch_up: CatchUp,
+        limiter: Limiter,
+        turns: Turns,
     ) -> None:
         self._table = table
         self._gate = gate
@@ -71,35 +85,46 @@ class Inference:
         self._ledger = ledger
         self._uploads = uploads
         self._catch_up = catch_up
+        self._limiter = limiter
+        self._turns = turns
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
         with self._uploads.held(call) as upload:
-            wish = await self._wish(call, upload)
-            if not may_use(credential, wish.route.name):
-                raise Refusal("model_not_allowed", status=403, param="model", model=wish.route.name)
-            with self._ledger.open(call.id, credential, wish.route.name, call.path) as entry:
+            wish = await self._wish(call, upload, credential)
+            hold = self._limiter.enter(credential, wish.routes[0])
+            call.extra_fields += hold.fields
+            with self._ledger.open(call.id, credential, wish.routes[0].name, call.path, hold) as entry:
                 await self._try_replicas(call, wish, entry)
 
-    async def _wish(self, call: Call, upload: Upload) -> Wish:
+    async def _wish(self, call: Call, upload: Upload, credential: Credential) -> Wish:
         """A stream is asked for its usage always: it is counted, and taken out again where the client did not ask."""
         body = await upload.read()
         asked = bodies.read(body)
         is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
         pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
-        if not self._table.has_another(asked.model, ()):
+        ask = Ask(credential, call.path, len(body), asked.most_tokens, asked.is_stream, body)
+        routes = await self._routes(asked.model)
+        if not may_use(credential, asked.model):
+            raise Refusal("model_not_allowed", status=403, param="model", model=asked.model)
+        return Wish(routes, asked, ask, pieces, is_ours, upload)
+
+    async def _routes(self, name: str) -> tuple[ModelRoute, ...]:
+        """Before we say that there is no model, or no replica, we ask whether that is still so."""
+        if not self._table.is_served(name):
             await self._catch_up()
-        return Wish(self._table.route(asked.model), asked, pieces, is_ours, upload)
+        return self._table.resolve(name)
 
     async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:
-        name = wish.route.name
         tried: list[int] = []
         while True:
-            if not self._table.has_another(name, tried):
-                raise _not_ready(self._table.route(name))
-            with self._table.lease(name, without=tried) as endpoint:
+            place = self._turns.take(wish.routes, wish.ask, tried)
+            if place is None:
+                raise _not_ready(wish.routes[0])
+            with place as endpoint:
+                entry.model = place.route.name
                 tried.append(endpoint.instance_id)
-                is_last = len(tried) >= TRIES or not self._table.has_another(name, tried)
+                is_last = len(tried) >= TRIES or not self._turns.has_another(wish.routes, tried)
                 try:
                     await self._ask(call, wish, endpoint, entry, is_last=is_last)
                     return
@@ -117,7 +142,8 @@ class Inference:
                 raise AnotherReplica
             wish.let_go()
             now = self._ledger.clock.monotonic
-            await Passage(call, answer, entry, wish.hides_usage, self._pool.patience, now).pass_on()
+            patience = self._pool.patience
+            await Passage(call, answer, entry, wish.hides_usage, patience, now, wish.rewriter).pass_on()
 
     async def _send(self, call: Call, wish: Wish, endpoint: Endpoint, *, may_repeat: bool) -> Lent:
         pieces = list(wish.pieces)

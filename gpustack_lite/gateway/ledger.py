@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpustack_lite.domain import Usage
+from gpustack_lite.gateway.limits import UNLIMITED, Hold
 from gpustack_lite.gateway.sse import EventFilter
 from gpustack_lite.ports import Clock
 from gpustack_lite.wire import Credential, UsageRow
@@ -33,6 +34,18 @@ class Entry:
     cause: str | None = "client_gone"
     usage: Usage | None = None
     events: EventFilter | None = None
+    hold: Hold = UNLIMITED
+    public_name: str | None = None
+    is_stream: bool = False
+    queued_seconds: float | None = None
+    audio_seconds: float | None = None
+    images: int | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """All of them, as far as the engine has said."""
+        usage = self.usage or (self.events.usage if self.events else None)
+        return None if usage is None else (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
 
     def end(self, status: int, cause: str | None = None) -> None:
         self.status = status
@@ -63,6 +76,11 @@ class Entry:
             cached_tokens=usage.cached_tokens if usage else None,
             reasoning_tokens=usage.reasoning_tokens if usage else None,
             partial=is_partial or self.status == CLIENT_GONE,
+            public_name=self.public_name,
+            is_stream=self.is_stream,
+            queued_seconds=self.queued_seconds,
+            audio_seconds=self.audio_seconds,
+            images=self.images,
         )
 
 
@@ -76,9 +94,10 @@ class Ledger:
     dropped_rows: int = 0
     _rows: list[UsageRow] = field(default_factory=list)
 
-    def open(self, request_id: str, credential: Credential, model: str, path: str) -> "Open":
-        """For `with`: the row is written when it is left, whatever the reason."""
-        return Open(self, Entry(request_id, credential, model, path, self.clock.wall(), self.clock.monotonic()))
+    def open(self, request_id: str, credential: Credential, model: str, path: str, hold: Hold = UNLIMITED) -> "Open":
+        """For `with`: the row is written when it is left, and the hold is given back, whatever the reason."""
+        now = self.clock.monotonic()
+        return Open(self, Entry(request_id, credential, model, path, self.clock.wall(), now, hold=hold))
 
     def close(self, entry: Entry) -> None:
         if entry.instance_id is None:
@@ -111,4 +130,5 @@ class Open:
 
     def __exit__(self, *_: object) -> None:
         self.ledger.in_flight -= 1
+        self.entry.hold.leave(self.entry.tokens)
         self.ledger.close(self.entry)

@@ -16,12 +16,14 @@ from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.ledger import Ledger
+from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Gauge, Metrics
 from gpustack_lite.gateway.relaying import Relaying
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.server_client import ServerClient
 from gpustack_lite.gateway.spool import Spool
+from gpustack_lite.gateway.turns import Turns
 from gpustack_lite.gateway.uploads import Uploads
 from gpustack_lite.ports import Identity, Ports
 from gpustack_lite.relay.connection import Patience
@@ -77,7 +79,16 @@ class Parts:
         catch_up = CatchUp(self.poll)
         uploads = Uploads(settings.request_body_bytes)
         return Surface(
-            inference=Inference(self.table, gate, self.pool, self.ledger, uploads, catch_up=catch_up),
+            inference=Inference(
+                self.table,
+                gate,
+                self.pool,
+                self.ledger,
+                uploads,
+                catch_up=catch_up,
+                limiter=Limiter(),
+                turns=Turns(self.table),
+            ),
             listing=Listing(self.table, gate, catch_up),
             relaying=self.relaying,
             health=Health(self.freshness, server),

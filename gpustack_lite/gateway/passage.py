@@ -8,6 +8,7 @@ from gpustack_lite.gateway import answers, engine_errors, requests, tokens
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.ledger import Entry
+from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.sse import EventFilter, error_event
 from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
@@ -27,6 +28,7 @@ class Passage:
     hides_usage: bool
     patience: Patience
     now: Callable[[], float]
+    rewriter: Rewriter | None = None
 
     async def pass_on(self) -> None:
         if self.answer.status >= 400:
@@ -42,6 +44,8 @@ class Passage:
             self.answer.status, text, model=self.entry.model, path=self.call.path, language=self.call.language
         )
         self.entry.end(status, "engine_error")
+        if self.rewriter is not None:
+            document = self.rewriter.refused(status, document)
         await self.call.answer_json(status, document, *requests.kept_of_error(self.answer.fields))
 
     async def _read_error(self) -> bytes:
@@ -67,7 +71,8 @@ class Passage:
             return
         self.entry.usage = tokens.of_answer(first)
         self.entry.end(self.answer.status)
-        await self.call.answer(self.answer.status, bytes(first), requests.to_client(self.answer.fields))
+        whole = bytes(first) if self.rewriter is None else self.rewriter.whole(bytes(first))
+        await self.call.answer(self.answer.status, whole, requests.to_client(self.answer.fields))
 
     async def _pass_long(self, first: bytearray) -> None:
         """Too long to be held: it goes on as it comes, and its usage is looked for at both ends."""
@@ -90,7 +95,7 @@ class Passage:
         await self.call.finish()
 
     async def _pass_stream(self) -> None:
-        events = self.entry.events = EventFilter(hides_usage=self.hides_usage)
+        events = self.entry.events = EventFilter(hides_usage=self.hides_usage, rewriter=self.rewriter)
         await self.call.start(self.answer.status, [*requests.to_client(self.answer.fields), _UNBUFFERED])
         try:
             await self._pass_events(events)
@@ -98,7 +103,8 @@ class Passage:
             await self._break_off(failure)
             return
         self.entry.end(502 if events.has_error else self.answer.status, "engine_error" if events.has_error else None)
-        await self.call.finish(events.end())
+        owed = b"" if self.rewriter is None else self.rewriter.end()
+        await self.call.finish(events.end() + owed)
 
     async def _pass_events(self, events: EventFilter) -> None:
         while data := await self.answer.read():
@@ -112,7 +118,8 @@ class Passage:
     async def _break_off(self, failure: UpstreamFailed) -> None:
         """Say that it broke and close: no finish reason and no [DONE] that the engine did not send."""
         refusal = self._broken(failure)
-        await self.call.write(error_event(answers.of_refusal(refusal, self.call.language)))
+        error = answers.of_refusal(refusal, self.call.language)
+        await self.call.write(error_event(error) if self.rewriter is None else self.rewriter.failed(error))
         self.call.cut()
 
     def _broken(self, failure: UpstreamFailed) -> Refusal:

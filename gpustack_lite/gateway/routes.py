@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.wire import Credential, Endpoint, ModelRoute, RoutesReply
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RoutesReply
 
 
 class Revision(NamedTuple):
@@ -24,6 +24,7 @@ class RouteTable:
         self.models_revision = NOTHING_YET
         self.credentials_revision = NOTHING_YET
         self.models: dict[str, ModelRoute] = {}
+        self.named: dict[str, NamedRoute] = {}
         self._credentials: dict[str, Credential] = {}
         self._in_flight: dict[int, int] = {}
         self._turns: dict[str, int] = {}
@@ -44,6 +45,7 @@ class RouteTable:
         takes_credentials = reply.credentials is not None and credentials > self.credentials_revision
         if takes_models:
             self.models = {route.name: route for route in reply.models or ()}
+            self.named = {route.name: route for route in reply.routes}
         if takes_credentials:
             self._credentials = {each.digest: each for each in reply.credentials or ()}
         if takes_models or _confirms(models, self.models_revision):
@@ -59,6 +61,7 @@ class RouteTable:
             models_revision=self.models_revision.number,
             credentials_revision=self.credentials_revision.number,
             models=tuple(self.models.values()),
+            routes=tuple(self.named.values()),
             credentials=tuple(self._credentials.values()),
         )
 
@@ -71,19 +74,23 @@ class RouteTable:
             raise Refusal("model_not_found", status=404, param="model", model=name)
         return route
 
-    def lease(self, name: str, *, without: Collection[int] = ()) -> "Lease":
-        """For `with`: hold the least busy replica of a model; its place is given back however the request ends.
+    def resolve(self, name: str) -> tuple[ModelRoute, ...]:
+        """The models that may serve a public name, in the order in which they are to be tried; at least one.
 
         Raises:
-            Refusal: `model_not_found`, or `model_not_ready` when no replica (outside `without`) is ready.
+            Refusal: `model_not_found`.
         """
-        return Lease(self, self._choose(self.route(name), without))
+        return (self.route(name),)
 
     def hold(self, instance_id: int) -> None:
         self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
 
-    def _choose(self, route: ModelRoute, without: Collection[int]) -> Endpoint:
-        """Among the equally busy ones each has its turn."""
+    def choose(self, route: ModelRoute, without: Collection[int] = ()) -> Endpoint:
+        """The least busy replica; among the equally busy ones each has its turn.
+
+        Raises:
+            Refusal: `model_not_ready` when no replica outside `without` is ready.
+        """
         endpoints = [each for each in route.endpoints if each.instance_id not in without]
         if not endpoints:
             raise Refusal("model_not_ready", status=503, param="model", model=route.name, state=route.state)
@@ -101,6 +108,10 @@ class RouteTable:
         else:
             del self._in_flight[instance_id]
 
+    def is_served(self, name: str) -> bool:
+        """Whether a replica is ready for this public name, as far as we have heard."""
+        return self.has_another(name, ())
+
     def has_another(self, name: str, without: Collection[int]) -> bool:
         route = self.models.get(name)
         if route is None or not without:
@@ -109,23 +120,6 @@ class RouteTable:
 
     def leases(self) -> dict[int, int]:
         return dict(self._in_flight)
-
-
-class Lease:
-    """A class and not a generator: it is entered for every request."""
-
-    __slots__ = ("_endpoint", "_table")
-
-    def __init__(self, table: RouteTable, endpoint: Endpoint) -> None:
-        self._table = table
-        self._endpoint = endpoint
-
-    def __enter__(self) -> Endpoint:
-        self._table.hold(self._endpoint.instance_id)
-        return self._endpoint
-
-    def __exit__(self, *_: object) -> None:
-        self._table.give_back(self._endpoint.instance_id)
 
 
 def _confirms(said: Revision, ours: Revision) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 
 from gpustack_lite.domain import Usage
 from gpustack_lite.gateway import jsonspans, tokens
+from gpustack_lite.gateway.rewriting import Rewriter
 
 LONGEST_EVENT_BYTES = 4 * 1024**2
 """A longer one is passed on in pieces: nobody holds an image for the sake of a token count."""
@@ -21,7 +22,8 @@ _NULL_USAGE_END = re.compile(rb',\s?"usage":\s?null\}(?=[\r\n])')
 class EventFilter:
     """Feed what the engine sent, forward what comes back. Only an incomplete event is held."""
 
-    def __init__(self, *, hides_usage: bool) -> None:
+    def __init__(self, *, hides_usage: bool, rewriter: Rewriter | None = None) -> None:
+        self._rewriter = rewriter
         self.usage: Usage | None = None
         self.content_frames = 0
         self.is_done = False
@@ -68,6 +70,8 @@ class EventFilter:
             self.is_done = True
         if b'"error"' in complete and _ERROR.search(complete):
             self.has_error = True
+        if self._rewriter is not None:
+            return b"".join(self._rewriter.event(self._account(event)) for event in _events(complete))
         if b'"usage"' not in complete:
             return complete
         return b"".join(self._account(event) for event in _events(complete))

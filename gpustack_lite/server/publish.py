@@ -13,7 +13,7 @@ from gpustack_lite.db.queries.publishing import Published
 from gpustack_lite.ports import Clock
 from gpustack_lite.server import routes
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import Credential, ModelRoute, RoutesReply
+from gpustack_lite.wire import Credential, ModelRoute, NamedRoute, RoutesReply
 
 COALESCE_SECONDS = 0.1
 ASKED_FOR = "publish_now"
@@ -26,15 +26,16 @@ class Sections:
     """What one view says. The digests tell whether it differs from what was published."""
 
     models: tuple[ModelRoute, ...]
+    routes: tuple[NamedRoute, ...]
     credentials: tuple[Credential, ...]
 
     @property
     def digests(self) -> tuple[str, str]:
-        return _digest(self.models), _digest(self.credentials)
+        return _digest((*self.models, *self.routes)), _digest(self.credentials)
 
 
 def _sections(view: Published) -> Sections:
-    return Sections(routes.model_routes(view), routes.credentials(view))
+    return Sections(routes.model_routes(view), routes.named_routes(view), routes.credentials(view))
 
 
 def _digest(section: Sequence[BaseModel]) -> str:
@@ -127,6 +128,7 @@ class Publisher:
             models_revision=view.models_revision,
             credentials_revision=view.credentials_revision,
             models=sections.models,
+            routes=sections.routes,
             credentials=sections.credentials,
         )
         if reply != self._reply:

@@ -8,7 +8,7 @@ from gpustack_lite.db.queries.cluster import engine_key
 from gpustack_lite.db.queries.publishing import Published
 from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User, Worker
 from gpustack_lite.lifecycle import ModelState, State
-from gpustack_lite.wire import Credential, Endpoint, ModelRoute, Said
+from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RouteTarget, Said, Serving
 
 _FURTHEST = (State.STARTING, State.PREPARING, State.SCHEDULED, State.FAILED, State.PENDING)
 
@@ -30,6 +30,19 @@ def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) ->
         context_length=min((each.context_length for each in endpoints if each.context_length), default=None),
         endpoints=endpoints,
         loading=None if endpoints else _loading(view, instances),
+        serving=Serving.model_validate(model.serving),
+    )
+
+
+def named_routes(view: Published) -> tuple[NamedRoute, ...]:
+    return tuple(
+        NamedRoute(
+            name=row.name,
+            created=int(row.created_at.timestamp()),
+            targets=tuple(RouteTarget.model_validate(each) for each in row.targets),
+            fallback=tuple(row.fallback),
+        )
+        for row in view.named
     )
 
 
@@ -43,6 +56,7 @@ def _endpoint(view: Published, instance: ModelInstance) -> Endpoint | None:
         engine_key=engine_key(view.engine_secret, instance.id or 0),
         context_length=instance.context_length,
         served_name=(instance.assigned or {}).get("model", instance.model_name),
+        worker=worker.name,
     )
 
 

@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from gpustack_lite.wire import Credential, GatewayStatus, ModelRoute, RoutesReply, UsageBatch, UsageRow
+from gpustack_lite.wire import Credential, GatewayOrders, GatewayStatus, ModelRoute, RoutesReply, UsageBatch, UsageRow
 
 TOKEN = "gateway-token-for-tests"
 
@@ -33,6 +33,7 @@ class RouteServer:
         self.credentials_revision = 0
         self.rows: dict[str, UsageRow] = {}
         self.deliveries: list[UsageBatch] = []
+        self.orders = GatewayOrders()
         self.statuses: list[GatewayStatus] = []
         self.usage_answer = 204
         self.uploaded = 0
@@ -111,12 +112,12 @@ class RouteServer:
                 self._changed.notify_all()
             return Response(status_code=self.usage_answer)
 
-        @app.post("/api/gateway/v1/status", status_code=204)
-        async def status(document: GatewayStatus) -> Response:
+        @app.post("/api/gateway/v1/status")
+        async def status(document: GatewayStatus) -> GatewayOrders:
             async with self._changed:
                 self.statuses.append(document)
                 self._changed.notify_all()
-            return Response(status_code=204)
+            return self.orders
 
         @app.get("/api/internal/readyz")
         async def readyz() -> JSONResponse:

@@ -11,7 +11,7 @@ from gpustack_lite.api.settling import TOPIC
 from gpustack_lite.api.streams import poll
 from gpustack_lite.db.queries import gateways, usage
 from gpustack_lite.db.tables import GatewayRow
-from gpustack_lite.wire import GatewayStatus, RoutesReply, UsageBatch
+from gpustack_lite.wire import GatewayOrders, GatewayStatus, RoutesReply, UsageBatch
 
 router = APIRouter(prefix="/api/gateway/v1", tags=["gateways"], include_in_schema=False)
 POLL_SECONDS = 25.0
@@ -57,8 +57,9 @@ async def receive_usage(body: UsageBatch, _: AsGateway, context: Ctx) -> Respons
     return Response(status_code=204)
 
 
-@router.post("/status", status_code=204)
-async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> Response:
+@router.post("/status")
+async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> GatewayOrders:
+    """What a gateway says every second, and what it is told in return."""
     now = context.ports.clock.wall()
     held = body.epoch, body.credentials_revision
     context.gateways.reported(body.gateway_id, held, context.ports.clock.monotonic())
@@ -69,4 +70,4 @@ async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> Response:
         async with context.db.write() as session:
             await gateways.heard(session, body, now)
         context.signals.touch("gateways")
-    return Response(status_code=204)
+    return GatewayOrders()

@@ -281,3 +281,8 @@ class RequestShape(Shape):
     cached_tokens: int | None
     reasoning_tokens: int | None
     partial: bool
+    public_name: str | None
+    is_stream: bool
+    queued_seconds: float | None
+    audio_seconds: float | None
+    images: int | None

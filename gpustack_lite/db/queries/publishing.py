@@ -9,7 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.queries import cluster, moves
 from gpustack_lite.db.queries.replicas import Fleet, fleet
-from gpustack_lite.db.tables import ApiKey, GatewayRow, LoginSession, ModelInstance, Secret, User, Worker
+from gpustack_lite.db.tables import ApiKey, GatewayRow, LoginSession, ModelInstance, ModelRouteRow, Secret, User, Worker
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Clock
 
@@ -29,6 +29,7 @@ class Published:
     engine_secret: str | None
     keys: Sequence[tuple[ApiKey, User]]
     sessions: Sequence[tuple[LoginSession, User]]
+    named: Sequence[ModelRouteRow] = ()
 
     @property
     def leaving(self) -> list[ModelInstance]:
@@ -52,6 +53,7 @@ async def view(session: AsyncSession, now: datetime) -> Published:
         engine_secret=secret.value if secret else None,
         keys=list(await session.exec(keys.where(unexpired).order_by(col(ApiKey.id)))),
         sessions=list(await session.exec(sessions.where(*valid).order_by(col(LoginSession.id)))),
+        named=list(await session.exec(select(ModelRouteRow).order_by(col(ModelRouteRow.name)))),
     )
 
 

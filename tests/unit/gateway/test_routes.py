@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.gateway.turns import Place
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, RoutesReply
 
 
@@ -41,15 +42,19 @@ def table(*routes: ModelRoute) -> RouteTable:
     return made
 
 
+def lease(routes: RouteTable, name: str, without: tuple[int, ...] | list[int] = ()) -> Place:
+    return Place(routes, routes.route(name), routes.choose(routes.route(name), without))
+
+
 def chosen(routes: RouteTable, name: str = "m") -> int:
-    with routes.lease(name) as endpoint:
+    with lease(routes, name) as endpoint:
         return endpoint.instance_id
 
 
 def test_the_least_busy_replica_is_leased() -> None:
     routes = table(route("m", 1, 2, 3))
     with ExitStack() as held:
-        ids = [held.enter_context(routes.lease("m")).instance_id for _ in range(6)]
+        ids = [held.enter_context(lease(routes, "m")).instance_id for _ in range(6)]
         assert Counter(ids) == {1: 2, 2: 2, 3: 2}
         assert routes.leases() == {1: 2, 2: 2, 3: 2}
     assert routes.leases() == {}
@@ -62,14 +67,14 @@ def test_equally_busy_replicas_take_turns_in_the_same_order_each_time() -> None:
 
 def test_a_place_is_given_back_however_the_request_ends() -> None:
     routes = table(route("m", 1))
-    with pytest.raises(ZeroDivisionError), routes.lease("m"):
+    with pytest.raises(ZeroDivisionError), lease(routes, "m"):
         raise ZeroDivisionError
     assert routes.leases() == {}
 
 
 def test_a_lease_outlives_the_route_it_was_taken_from() -> None:
     routes = table(route("m", 1))
-    with routes.lease("m"):
+    with lease(routes, "m"):
         routes.accept(reply(1, (2, ())))
         assert routes.leases() == {1: 1}
     assert routes.leases() == {}
@@ -77,7 +82,7 @@ def test_a_lease_outlives_the_route_it_was_taken_from() -> None:
 
 def test_a_replica_can_be_left_out() -> None:
     routes = table(route("m", 1, 2))
-    with routes.lease("m", without=[1]) as endpoint:
+    with lease(routes, "m", without=[1]) as endpoint:
         assert endpoint.instance_id == 2
     assert routes.has_another("m", [1])
     assert not routes.has_another("m", [1, 2])
@@ -88,7 +93,7 @@ def test_a_replica_can_be_left_out() -> None:
     ("name", "code", "status"), [("nope", "model_not_found", 404), ("idle", "model_not_ready", 503)]
 )
 def test_what_cannot_be_leased_has_a_code(name: str, code: str, status: int) -> None:
-    with pytest.raises(Refusal) as refused, table(route("idle")).lease(name):
+    with pytest.raises(Refusal) as refused, lease(table(route("idle")), name):
         pass
     assert (refused.value.code, refused.value.status) == (code, status)
 
