@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import platformdirs
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gpustack_lite.errors import Refusal
@@ -75,6 +75,12 @@ class Settings(BaseSettings):
     log_file_bytes: int = 32 * 1024**2
     log_files_kept: int = 3
     attempts_kept: int = 10
+
+    @field_validator("tls_cert", "tls_key")
+    @classmethod
+    def _from_anywhere(cls, path: Path | None) -> Path | None:
+        """A child runs in another directory than the person who named the file."""
+        return None if path is None else path.absolute()
 
     @classmethod
     def settings_customise_sources(

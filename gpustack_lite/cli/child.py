@@ -27,6 +27,7 @@ class Told(BaseModel):
 
     data_dir: Path
     listen_fd: int | None = None
+    tls_fd: int | None = None
     server_fd: int | None = None
     server_socket: Path | None = None
     index: int = 0
@@ -60,6 +61,7 @@ def run_gateway(settings: Settings, ports: Ports, told: Told) -> None:
         settings,
         ports,
         listen_fd=told.listen_fd,
+        tls_fd=told.tls_fd,
         server_socket=told.server_socket,
         data_dir=told.data_dir,
         index=told.index,

@@ -30,6 +30,7 @@ class Family:
     roles: tuple[str, ...]
     listen_fd: int | None = None
     server_fd: int | None = None
+    tls_fd: int | None = None
     server_url: str | None = None
     join_token_file: Path | None = None
     program: Sequence[str] = CHILD_PROGRAM
@@ -37,7 +38,8 @@ class Family:
     def spawn(self, role: str) -> Identity:
         """Raises OSError when the program cannot be started."""
         self.rotate_log(role)
-        descriptors = [fd for fd in (self._listen_fd(role), self._server_fd(role)) if fd is not None]
+        given = (self._listen_fd(role), self._tls_fd(role), self._server_fd(role))
+        descriptors = [fd for fd in given if fd is not None]
         return self.ports.processes.spawn(
             [*self.program, kind_of(role)],
             env=self.environment(role),
@@ -66,6 +68,7 @@ class Family:
         return {
             "data_dir": str(self.data_dir.root),
             "listen_fd": self._listen_fd(role),
+            "tls_fd": self._tls_fd(role),
             "server_fd": self._server_fd(role),
             "server_socket": None if self.server_url else str(self.data_dir.server_socket),
             "index": index_of(role),
@@ -75,6 +78,9 @@ class Family:
 
     def _listen_fd(self, role: str) -> int | None:
         return self.listen_fd if kind_of(role) == "gateway" else None
+
+    def _tls_fd(self, role: str) -> int | None:
+        return self.tls_fd if kind_of(role) == "gateway" else None
 
     def _server_fd(self, role: str) -> int | None:
         return self.server_fd if kind_of(role) == "server" else None

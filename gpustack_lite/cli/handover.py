@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from gpustack_lite.cli import wakeup
 from gpustack_lite.cli.family import Family
@@ -23,10 +23,11 @@ class Handover:
     lock: int
     public: int | None = None
     server: int | None = None
+    tls: int | None = None
 
     @property
     def descriptors(self) -> list[int]:
-        return [fd for fd in (self.lock, self.public, self.server) if fd is not None]
+        return [fd for fd in (self.lock, self.public, self.server, self.tls) if fd is not None]
 
 
 def receive() -> Handover | None:
@@ -48,7 +49,7 @@ def execute(argv: Sequence[str], handover: Handover) -> None:
     wakeup.block()
     for descriptor in handover.descriptors:
         os.set_inheritable(descriptor, True)
-    document = {"pid": os.getpid(), "lock": handover.lock, "public": handover.public, "server": handover.server}
+    document = {"pid": os.getpid(), **asdict(handover)}
     try:
         os.execve(argv[0], list(argv), {**os.environ, VARIABLE: json.dumps(document)})  # noqa: S606
     finally:

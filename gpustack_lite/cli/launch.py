@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from gpustack_lite import certificates
 from gpustack_lite.cli import handover, listening, record
 from gpustack_lite.cli.datadir import DataDir, lock, prepare
 from gpustack_lite.cli.family import CHILD_PROGRAM, LOG_BYTES, LOGS_KEPT, MARK, Family
@@ -30,6 +31,7 @@ def supervise_platform(
         server = listening.bind_server(data_dir.server_socket)
     else:
         public, server = handover.listener(inherited.public), handover.listener(inherited.server)
+    tls = _tls(settings, inherited, _orphans(data_dir, ports))
     gateways = [f"gateway-{number}" for number in range(settings.gateways)]
     family = Family(
         settings,
@@ -38,9 +40,12 @@ def supervise_platform(
         roles=("server", *gateways, *(() if settings.no_worker else ("worker",))),
         listen_fd=public.fileno(),
         server_fd=server.fileno(),
+        tls_fd=None if tls is None else tls.fileno(),
         program=program,
     )
-    stage = Stage(family, lock_fd, listening.public_url(public), public, server, again or _again())
+    stage = Stage(family, lock_fd, listening.public_url(public), public, server, tls, again or _again())
+    if tls is not None:
+        tell("tls_open", url=listening.public_url(tls, "https"))
     Supervisor(stage, before).run()
 
 
@@ -98,6 +103,18 @@ def _bind(settings: Settings, before: record.Record | None, orphans: Collection[
     port = settings.port
     if port == 0 and before is not None and orphans:
         port = before.port
+    return listening.bind_public(settings.host, port, ours=orphans)
+
+
+def _tls(settings: Settings, inherited: handover.Handover | None, orphans: Collection[int]) -> socket.socket | None:
+    """The second public socket, where a certificate is given; one that is inherited is kept."""
+    given = certificates.configured(settings)
+    if given is None:
+        return None
+    certificates.load(given)
+    if inherited is not None and inherited.tls is not None:
+        return handover.listener(inherited.tls)
+    port = certificates.DEFAULT_PORT if settings.tls_port is None else settings.tls_port
     return listening.bind_public(settings.host, port, ours=orphans)
 
 

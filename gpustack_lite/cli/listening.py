@@ -128,8 +128,8 @@ def bind_server(path: Path) -> socket.socket:
     return listener
 
 
-def public_url(listener: socket.socket) -> str:
+def public_url(listener: socket.socket, scheme: str = "http") -> str:
     """Where a browser on this machine reaches the listener."""
     host, port = listener.getsockname()[:2]
     host = LOOPBACK.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -33,11 +33,12 @@ class Stage:
     url: str
     public: socket.socket | None = None
     server: socket.socket | None = None
+    tls: socket.socket | None = None
     again: Sequence[str] = ()
 
     @property
     def descriptors(self) -> handover.Handover:
-        sockets = [None if each is None else each.fileno() for each in (self.public, self.server)]
+        sockets = [None if each is None else each.fileno() for each in (self.public, self.server, self.tls)]
         return handover.Handover(self.lock, *sockets)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import uvloop
 
-from gpustack_lite import descriptors
+from gpustack_lite import certificates, descriptors
+from gpustack_lite.certificates import Certificates
 from gpustack_lite.gateway.leaving import Leaving
-from gpustack_lite.gateway.parts import Parts
+from gpustack_lite.gateway.parts import Chore, Parts
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
@@ -23,7 +24,14 @@ FILES_FOR_OURSELVES = 512
 
 
 def run(
-    settings: Settings, ports: Ports, *, listen_fd: int, server_socket: Path, data_dir: Path, index: int = 0
+    settings: Settings,
+    ports: Ports,
+    *,
+    listen_fd: int,
+    server_socket: Path,
+    data_dir: Path,
+    index: int = 0,
+    tls_fd: int | None = None,
 ) -> None:
     """Until SIGTERM (finish what runs, at most 30 s) or SIGHUP (finish what runs) has been obeyed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -33,12 +41,17 @@ def run(
     parts = Parts(settings, ports, me, server_socket=server_socket, data_dir=data_dir, index=index)
     parts.house.most_connections = _most_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(parts, listen_fd))
+        runner.run(_serve(parts, listen_fd, _tls(settings, tls_fd)))
 
 
 def _most_connections() -> int:
     """How many connections may be open; an engine's side of each needs a file too."""
     return max(64, (descriptors.raise_limit() - FILES_FOR_OURSELVES) // 2)
+
+
+def _tls(settings: Settings, tls_fd: int | None) -> tuple[int, Certificates] | None:
+    given = certificates.configured(settings)
+    return None if given is None or tls_fd is None else (tls_fd, Certificates(given))
 
 
 def _spare_the_collector() -> None:
@@ -48,7 +61,11 @@ def _spare_the_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def _serve(parts: Parts, listen_fd: int) -> None:
+def _renewal(tls: tuple[int, Certificates] | None) -> list[Chore]:
+    return [] if tls is None else [Chore("certificates", tls[1].step, (), certificates.LOOK_SECONDS)]
+
+
+async def _serve(parts: Parts, listen_fd: int, tls: tuple[int, Certificates] | None) -> None:
     parts.copy.load()
     leaving = Leaving(parts)
     chores = [
@@ -62,14 +79,19 @@ async def _serve(parts: Parts, listen_fd: int) -> None:
                 clock=parts.ports.clock,
             )
         )
-        for chore in parts.chores()
+        for chore in (*parts.chores(), *_renewal(tls))
     ]
     listener = socket.socket(fileno=listen_fd)
-    server = await asyncio.get_running_loop().create_server(parts.door(), sock=listener, backlog=BACKLOG)
+    loop = asyncio.get_running_loop()
+    servers = [await loop.create_server(parts.door(), sock=listener, backlog=BACKLOG)]
+    if tls is not None:
+        secured = socket.socket(fileno=tls[0])
+        servers += [await loop.create_server(parts.door(), sock=secured, backlog=BACKLOG, ssl=tls[1].context)]
     log.info("gateway_serving", extra={"address": listener.getsockname()})
     _spare_the_collector()
     await leaving.wanted()
-    server.close()
+    for server in servers:
+        server.close()
     await leaving.drain()
     for chore in chores:
         chore.cancel()

@@ -42,6 +42,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Port {port} may not be opened by this user: choose one above 1023 with --port, such as 9090.",
         "当前用户无权打开端口 {port}：请用 --port 选择大于 1023 的端口，例如 9090。",
     ),
+    "tls_open": ("Open with TLS: {url}", "TLS 地址：{url}"),
     "host_unknown": (
         "The address {host} is not one of this machine: give an IP address of it with --host, such as 127.0.0.1 or "
         "0.0.0.0.",

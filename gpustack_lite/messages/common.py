@@ -22,4 +22,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The platform made a mistake (request {request_id}); its log has the details.",
         "平台内部出错（请求 {request_id}），详情见日志。",
     ),
+    "tls_half": (
+        "TLS needs both --tls-cert and --tls-key: {option} is missing.",
+        "启用 TLS 需要同时给出 --tls-cert 和 --tls-key：缺少 {option}。",
+    ),
+    "tls_unreadable": (
+        "The file {path} cannot be read ({why}): give --tls-cert and --tls-key files that this user may read.",
+        "无法读取文件 {path}（{why}）：请用 --tls-cert 和 --tls-key 给出当前用户可读的文件。",
+    ),
+    "tls_unfit": (
+        "The certificate {certificate} and the key {key} cannot be used together ({why}): give a PEM certificate with "
+        "its chain and the private key that belongs to it, without a passphrase.",
+        "证书 {certificate} 与私钥 {key} 无法一起使用（{why}）："
+        "请给出带证书链的 PEM 证书，以及与之配对、不带口令的私钥。",
+    ),
 }

@@ -99,6 +99,15 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
         "Gateway processes (1); more of them use more cores.",
         "网关进程数（默认 1），更多进程可利用更多核。",
     ),
+    "help_tls_cert": (
+        "PEM file with the certificate and its chain; with --tls-key it opens a second port that speaks TLS.",
+        "PEM 格式的证书及其证书链；与 --tls-key 一起使用时，会另开一个 TLS 端口。",
+    ),
+    "help_tls_key": (
+        "PEM file with the certificate's private key, without a passphrase. Both files may be replaced at any time.",
+        "证书私钥的 PEM 文件，不带口令。两个文件可随时替换。",
+    ),
+    "help_tls_port": ("Port that speaks TLS (9443).", "TLS 端口（默认 9443）。"),
     "help_database_url": (
         "postgresql://... instead of SQLite in the data directory.",
         "使用 postgresql://... 代替数据目录中的 SQLite。",

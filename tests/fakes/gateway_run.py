@@ -17,4 +17,5 @@ if __name__ == "__main__":
         server_socket=Path(sys.argv[2]),
         data_dir=Path(sys.argv[3]),
         index=0,
+        tls_fd=int(sys.argv[4]) if len(sys.argv) > 4 else None,
     )
