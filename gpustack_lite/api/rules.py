@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import available_timezones
 
 from gpustack_lite.errors import Refusal
 
@@ -56,6 +57,12 @@ def check_env(env: Mapping[str, str]) -> None:
             raise Refusal("env_reserved", param="env", name=name)
         if "\0" in value:
             raise Refusal("env_value", param="env", name=name)
+
+
+def check_timezone(name: str, param: str) -> None:
+    """Days and months of a limit are those of a calendar that every gateway has."""
+    if name not in available_timezones():
+        raise Refusal("timezone_unknown", param=param, name=_printable(name))
 
 
 def check_devices(devices: list[str]) -> None:

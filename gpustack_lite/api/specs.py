@@ -20,7 +20,7 @@ from gpustack_lite.hub import sources
 
 LAUNCH_FIELDS = ("source", "backend", "backend_version", "options", "env", "placement")
 """A change of one of these makes new instances; any other is taken up by those that run."""
-SPEC_FIELDS = ("name", "replicas", "restart_limit", *LAUNCH_FIELDS)
+SPEC_FIELDS = ("name", "replicas", "restart_limit", "serving", *LAUNCH_FIELDS)
 _PATCHABLE = frozenset(ModelCreate.model_fields)
 
 
@@ -46,7 +46,9 @@ def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
 
 
 def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
-    spec = body.model_dump(exclude={"name"})
+    """How it is served is kept as far as it differs from the defaults: those may change, a wish does not."""
+    spec = body.model_dump(exclude={"name", "serving"})
+    spec["serving"] = body.serving.model_dump(exclude_defaults=True)
     if spec["restart_limit"] is None:
         spec["restart_limit"] = default_restart_limit
     return spec
@@ -57,6 +59,8 @@ async def check(context: Context, body: ModelCreate) -> None:
     for name, value in body.model_dump().items():
         rules.check_plain(value, name)
     rules.check_devices(body.placement.devices)
+    if body.serving.limits is not None:
+        rules.check_timezone(body.serving.limits.timezone, "serving.limits.timezone")
     backend = await backend_named(context, body.backend)
     source = sources.parse(body.source, needs_files=backend is None or backend.needs_files)
     if backend is None and source.kind == "none":

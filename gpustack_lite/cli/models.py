@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpustack_lite.cli import serving
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
 from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
@@ -36,6 +37,15 @@ def deploy(
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_env"))] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_label"))] = None,
     device: Annotated[list[str] | None, typer.Option(metavar="WORKER:INDEX", help=say("help_device"))] = None,
+    queue_length: serving.QueueLength = None,
+    queue_seconds: serving.QueueSeconds = None,
+    in_flight_per_replica: serving.InFlight = None,
+    affinity: serving.Affinity = None,
+    sleep_after: serving.SleepAfter = None,
+    pin: serving.Pin = None,
+    reasoning: serving.ReasoningName = None,
+    limit: serving.Limit = None,
+    weight: serving.Weight = None,
     wait: Wait = True,
     timeout: Timeout = 3600,
     output: Output = Format.TABLE,
@@ -46,6 +56,16 @@ def deploy(
     body |= {"backend": backend, "backend_version": backend_version}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     body["placement"] = {"worker_labels": labels_of(label or [], "--label"), "devices": device or []}
+    given = {
+        "queue_length": queue_length,
+        "queue_seconds": queue_seconds,
+        "in_flight_per_replica": in_flight_per_replica,
+        "affinity": affinity,
+        "sleep_after_seconds": sleep_after,
+        "pinned": pin,
+        "reasoning": reasoning,
+    }
+    body["serving"] = serving.serving_of(given, limit or [], weight or [], is_patch=False)
     with connect() as client:
         before = newest_event(client)
         model = client.post("models", body=body)
@@ -97,6 +117,41 @@ def scale(
     with connect() as client:
         model = client.patch("models", name, body={"replicas": replicas})
     show_done(model, output, "model_scaled", name=name, replicas=replicas)
+
+
+@app.command("update", help=say("help_models_update"))
+def update(
+    name: Name,
+    option: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_option"))] = None,
+    env: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_env"))] = None,
+    queue_length: serving.QueueLength = None,
+    queue_seconds: serving.QueueSeconds = None,
+    in_flight_per_replica: serving.InFlight = None,
+    affinity: serving.Affinity = None,
+    sleep_after: serving.SleepAfter = None,
+    pin: serving.Pin = None,
+    reasoning: serving.ReasoningName = None,
+    limit: serving.Limit = None,
+    weight: serving.Weight = None,
+    output: Output = Format.TABLE,
+) -> None:
+    given = {
+        "queue_length": queue_length,
+        "queue_seconds": queue_seconds,
+        "in_flight_per_replica": in_flight_per_replica,
+        "affinity": affinity,
+        "sleep_after_seconds": sleep_after,
+        "pinned": pin,
+        "reasoning": reasoning,
+    }
+    patch: dict[str, Any] = {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
+    patch["serving"] = serving.serving_of(given, limit or [], weight or [], is_patch=True)
+    patch = {field: value for field, value in patch.items() if value}
+    if not patch:
+        raise typer.BadParameter(say("nothing_to_change"))
+    with connect() as client:
+        model = client.patch("models", name, body=patch)
+    show_done(model, output, "model_updated", name=name)
 
 
 @app.command("delete", help=say("help_models_delete"))

@@ -9,6 +9,7 @@ from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.domain import Sentence
 from gpustack_lite.messages import Language, text
+from gpustack_lite.wire import Serving
 
 Document = dict[str, Any]
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
@@ -32,6 +33,8 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "placement": model.placement,
         "restart_limit": model.restart_limit,
         "stopped": model.stopped,
+        "asleep": model.asleep,
+        "serving": Serving.model_validate(model.serving).model_dump(mode="json"),
         "generation": model.generation,
         "launch_generation": model.launch_generation,
         "created_at": iso(model.created_at),

@@ -165,6 +165,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The name of {name} cannot be changed: deploy it under the new name and delete this one.",
         "{name} 的名称不能更改：请用新名称部署后删除它。",
     ),
+    "timezone_unknown": (
+        "{name} is not a time zone: write an IANA name such as UTC, Europe/Berlin or Asia/Shanghai.",
+        "{name} 不是有效时区：请填写 IANA 名称，例如 UTC、Europe/Berlin 或 Asia/Shanghai。",
+    ),
     "env_name": (
         "{name} is no name of an environment variable: use letters, digits and underscores.",
         "{name} 不是有效的环境变量名：请使用字母、数字和下划线。",

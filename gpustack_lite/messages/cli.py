@@ -152,6 +152,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} is stopped; `gpustack-lite models start {name}` runs it again.",
         "{name} 已停止；用 `gpustack-lite models start {name}` 可重新运行。",
     ),
+    "model_updated": ("{name} is changed.", "已修改 {name}。"),
+    "nothing_to_change": ("Say what to change: see --help.", "请说明要修改什么：参见 --help。"),
     "model_scaled": (
         "{name} is scaled to {replicas}; `gpustack-lite models show {name}` tells how far it is.",
         "{name} 的副本数将变为 {replicas}；可用 `gpustack-lite models show {name}` 查看进度。",

@@ -200,6 +200,42 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_device": ("Exactly this device; may be given several times.", "指定设备，可重复给出。"),
     "help_wait": ("Wait until it is ready.", "等待就绪。"),
     "help_wait_timeout": ("Wait at most so long; 0 waits for ever.", "最长等待时间；0 表示一直等待。"),
+    "help_models_update": (
+        "Change a model. Engine options and variables start its engines anew, everything else does not.",
+        "修改模型。引擎选项和环境变量会使引擎重新启动，其余修改不会。",
+    ),
+    "help_queue_length": (
+        "How many requests may wait for a replica (per gateway).",
+        "最多允许多少个请求排队等待副本（每个网关）。",
+    ),
+    "help_queue_seconds": ("How long a request may wait for a replica, in seconds.", "请求最多排队等待多少秒。"),
+    "help_in_flight": (
+        "How many requests a replica is given at once; the rest waits in the queue.",
+        "同时交给一个副本的请求数上限，其余排队。",
+    ),
+    "help_affinity": (
+        "Send a prompt where its beginning is cached.",
+        "将请求发往已缓存其开头内容的副本。",
+    ),
+    "help_sleep_after": (
+        "Stop the replicas after so many seconds without a request; the next one wakes them. 0: never.",
+        "空闲多少秒后停止副本，下一个请求会将其唤醒；0 表示从不。",
+    ),
+    "help_pin": ("Never let it sleep.", "永不休眠。"),
+    "help_reasoning": (
+        "The field in which the model's reasoning is answered.",
+        "答复中推理内容所用的字段名。",
+    ),
+    "help_model_limit": (
+        "A limit for all callers together: requests_per_minute, tokens_per_minute, concurrency, tokens_per_day, "
+        "tokens_per_month or timezone; null takes it away. May be given several times.",
+        "对所有调用者合计的限制：requests_per_minute、tokens_per_minute、concurrency、tokens_per_day、"
+        "tokens_per_month 或 timezone；设为 null 即取消。可重复给出。",
+    ),
+    "help_weight": (
+        "How much of a worker's learned speed to assume; may be given several times.",
+        "按该工作节点实测速度的多少倍来分配请求，可重复给出。",
+    ),
     "help_models_list": ("All models and their states.", "全部模型及其状态。"),
     "help_models_show": ("One model and its instances.", "某个模型及其实例。"),
     "help_models_start": ("Run a stopped or failed model again.", "重新运行已停止或失败的模型。"),

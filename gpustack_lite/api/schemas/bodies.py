@@ -3,11 +3,14 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 from pydantic_core import PydanticCustomError
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+Count = Annotated[StrictInt, Field(ge=1, lt=2**53)]
+Seconds = Annotated[float, Field(gt=0, le=366 * 86_400, strict=True, allow_inf_nan=False)]
+Factor = Annotated[float, Field(gt=0, le=1000, strict=True, allow_inf_nan=False)]
 
 
 def _in_utc(given: datetime) -> datetime:
@@ -56,6 +59,31 @@ class PlacementSpec(Body):
     devices: list[StrictStr] = []
 
 
+class LimitsSpec(Body):
+    """wire.Limits. Whether the time zone exists is asked of `rules.check_timezone`."""
+
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+    concurrency: Count | None = None
+    tokens_per_day: Count | None = None
+    tokens_per_month: Count | None = None
+    timezone: Annotated[StrictStr, Field(min_length=1, max_length=100)] = "UTC"
+
+
+class ServingSpec(Body):
+    """wire.Serving. What is None follows the setting of the same name."""
+
+    limits: LimitsSpec | None = None
+    queue_length: Annotated[StrictInt, Field(ge=0, le=100_000)] | None = None
+    queue_seconds: Seconds | None = None
+    in_flight_per_replica: Annotated[StrictInt, Field(ge=1, le=100_000)] | None = None
+    affinity: StrictBool = True
+    weights: Annotated[dict[Name, Factor], Field(max_length=1000)] = {}
+    sleep_after_seconds: Seconds | None = None
+    pinned: StrictBool = False
+    reasoning: Literal["reasoning_content", "reasoning", "both"] | None = None
+
+
 class ModelCreate(Body):
     """The spec of a model; a PATCH is merged into it and held against it again."""
 
@@ -68,3 +96,4 @@ class ModelCreate(Body):
     env: Annotated[dict[StrictStr, StrictStr], Field(max_length=500)] = {}
     placement: PlacementSpec = PlacementSpec()
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
+    serving: ServingSpec = ServingSpec()

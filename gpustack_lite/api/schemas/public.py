@@ -77,6 +77,27 @@ class PasswordReset(Shape):
     must_change_password: bool
 
 
+class LimitsShape(Shape):
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    concurrency: int | None
+    tokens_per_day: int | None
+    tokens_per_month: int | None
+    timezone: str
+
+
+class ServingShape(Shape):
+    limits: LimitsShape | None
+    queue_length: int | None
+    queue_seconds: float | None
+    in_flight_per_replica: int | None
+    affinity: bool
+    weights: dict[str, float]
+    sleep_after_seconds: float | None
+    pinned: bool
+    reasoning: str | None
+
+
 class ModelShape(Shape):
     id: int
     name: str
@@ -93,6 +114,8 @@ class ModelShape(Shape):
     placement: dict[str, Any]
     restart_limit: int
     stopped: bool
+    asleep: bool
+    serving: ServingShape
     generation: int
     launch_generation: int
     created_at: str

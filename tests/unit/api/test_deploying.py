@@ -72,6 +72,19 @@ async def test_everything_that_was_wished_is_kept(client: httpx.AsyncClient) -> 
         pytest.param({"placement": {"strategy": "x"}}, "field_not_one_of", "placement.strategy", id="strategy"),
         pytest.param({"placement": {"devices": ["w1"]}}, "device_address", "placement.devices", id="device"),
         pytest.param({"placement": {"node": "w1"}}, "field_unknown", "placement.node", id="unknown inner field"),
+        pytest.param({"serving": []}, "field_not_object", "serving", id="serving no object"),
+        pytest.param({"serving": {"queue": 1}}, "field_unknown", "serving.queue", id="unknown serving field"),
+        pytest.param({"serving": {"queue_length": -1}}, "field_out_of_bounds", "serving.queue_length", id="queue"),
+        pytest.param({"serving": {"queue_seconds": "9"}}, "field_not_number", "serving.queue_seconds", id="quoted"),
+        pytest.param({"serving": {"weights": {"w1": 0}}}, "field_out_of_bounds", "serving.weights.w1", id="weight"),
+        pytest.param({"serving": {"pinned": 1}}, "field_not_boolean", "serving.pinned", id="pinned by a number"),
+        pytest.param({"serving": {"reasoning": "x"}}, "field_not_one_of", "serving.reasoning", id="reasoning"),
+        pytest.param(
+            {"serving": {"limits": {"concurrency": 0}}}, "field_out_of_bounds", "serving.limits.concurrency", id="limit"
+        ),
+        pytest.param(
+            {"serving": {"limits": {"timezone": "Mars/Base"}}}, "timezone_unknown", "serving.limits.timezone", id="zone"
+        ),
         pytest.param({"generation": 7}, "field_unknown", "generation", id="a field that is ours"),
         pytest.param({"name": "a\x1b[0m"}, "name_unprintable", "name", id="control characters"),
         pytest.param({"name": "n" * 40_000}, "name_length", "name", id="40 kB name"),
@@ -312,3 +325,22 @@ async def test_a_patch_of_the_source_asks_too(
     )
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, MISSING.code)
     assert (await client.get(f"{MODELS}/m")).json()["source"] == "/first.gguf"
+
+
+async def test_how_a_model_is_served_is_merged_and_starts_nothing_anew(client: httpx.AsyncClient) -> None:
+    given = {"queue_length": 9, "limits": {"concurrency": 4, "timezone": "Asia/Shanghai"}, "weights": {"w1": 2}}
+    await client.post(MODELS, json=ECHO | {"serving": given})
+    patch = {"serving": {"queue_length": None, "sleep_after_seconds": 600, "limits": {"requests_per_minute": 60}}}
+    answer = await client.patch(f"{MODELS}/m", json=patch)
+    document = answer.json()
+    assert (answer.status_code, document["generation"], document["launch_generation"]) == (200, 2, 1)
+    serving = document["serving"]
+    assert (serving["queue_length"], serving["sleep_after_seconds"], serving["weights"]) == (None, 600, {"w1": 2})
+    assert serving["limits"]["concurrency"] == 4
+    assert (serving["limits"]["requests_per_minute"], serving["limits"]["timezone"]) == (60, "Asia/Shanghai")
+
+
+async def test_a_wish_that_is_the_default_changes_nothing(client: httpx.AsyncClient) -> None:
+    await client.post(MODELS, json=ECHO)
+    answer = await client.patch(f"{MODELS}/m", json={"serving": {"affinity": True, "queue_seconds": None}})
+    assert answer.json()["generation"] == 1
