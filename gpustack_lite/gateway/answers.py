@@ -1,6 +1,6 @@
 """Errors as OpenAI's clients expect them, in the reader's language, with the code and params beside the message."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -39,7 +39,26 @@ def encode(document: Mapping[str, object]) -> bytes:
     return msgspec.json.encode(document)
 
 
-class NotReady(Refusal):
+class Explained(Refusal):
+    """A refusal whose sentence holds another one, or whose document holds more than the error."""
+
+    def document(self, language: Language) -> Document:
+        raise NotImplementedError
+
+
+class NotServed(Explained):
+    """404: no engine behind this name serves the path; what they do serve is named."""
+
+    def __init__(self, model: str, path: str, served: Sequence[str]) -> None:
+        super().__init__("path_not_served", status=404, model=model, path=path, served=", ".join(served))
+
+    def document(self, language: Language) -> Document:
+        why = text(Sentence("paths_served", self.params), language)
+        sentence = Sentence(self.code, {**self.params, "why": why})
+        return error_document(self.status, self.code, text(sentence, language), None, sentence.params)
+
+
+class NotReady(Explained):
     """503 with the reason in words, and with `loading` beside the error where the server knows how far it is."""
 
     def __init__(self, model: str, state: str, said: Sentence | None, loading: Mapping[str, object] | None) -> None:

@@ -125,7 +125,7 @@ class Call:
         await self.answer_json(refusal.status, self.document_of(refusal), *extra)
 
     def document_of(self, refusal: Refusal) -> Document:
-        if isinstance(refusal, answers.NotReady):
+        if isinstance(refusal, answers.Explained):
             return refusal.document(self.language)
         return answers.of_refusal(refusal, self.language)
 

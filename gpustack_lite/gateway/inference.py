@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import bodies, requests
+from gpustack_lite.gateway import bodies, naming, requests, splicing
 from gpustack_lite.gateway.answers import NotReady
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Call
@@ -17,12 +17,13 @@ from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.passage import ENDS_WITH_DONE, Passage
 from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.routes import RouteTable
-from gpustack_lite.gateway.turns import Ask, Turns
+from gpustack_lite.gateway.splicing import Splice, Wanted
+from gpustack_lite.gateway.turns import Ask, Place, Turns
 from gpustack_lite.gateway.uploads import Upload, Uploads
 from gpustack_lite.relay import target
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.relay.pool import Lent, Pool
-from gpustack_lite.wire import Credential, Endpoint, ModelRoute
+from gpustack_lite.wire import Credential, ModelRoute
 
 PATHS = frozenset(
     {
@@ -78,6 +79,7 @@ class Inference:
         catch_up: CatchUp,
         limiter: Limiter,
         turns: Turns,
+        reasoning: Wanted = "reasoning_content",
     ) -> None:
         self._table = table
         self._gate = gate
@@ -87,6 +89,7 @@ class Inference:
         self._catch_up = catch_up
         self._limiter = limiter
         self._turns = turns
+        self._reasoning = reasoning
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
@@ -107,7 +110,7 @@ class Inference:
         routes = await self._routes(asked.model)
         if not may_use(credential, asked.model):
             raise Refusal("model_not_allowed", status=403, param="model", model=asked.model)
-        return Wish(routes, asked, ask, pieces, is_ours, upload)
+        return Wish(naming.able(asked.model, routes, call.path), asked, ask, pieces, is_ours, upload)
 
     async def _routes(self, name: str) -> tuple[ModelRoute, ...]:
         """Before we say that there is no model, or no replica, we ask whether that is still so."""
@@ -123,18 +126,19 @@ class Inference:
                 raise _not_ready(wish.routes[0])
             with place as endpoint:
                 entry.model = place.route.name
+                entry.public_name = None if place.route.name == wish.asked.model else wish.asked.model
                 tried.append(endpoint.instance_id)
                 is_last = len(tried) >= TRIES or not self._turns.has_another(wish.routes, tried)
                 try:
-                    await self._ask(call, wish, endpoint, entry, is_last=is_last)
+                    await self._ask(call, wish, place, entry, is_last=is_last)
                     return
                 except AnotherReplica:
                     continue
 
-    async def _ask(self, call: Call, wish: Wish, endpoint: Endpoint, entry: Entry, *, is_last: bool) -> None:
-        entry.instance_id = endpoint.instance_id
+    async def _ask(self, call: Call, wish: Wish, place: Place, entry: Entry, *, is_last: bool) -> None:
+        entry.instance_id = place.endpoint.instance_id
         try:
-            lent = await self._send(call, wish, endpoint, may_repeat=is_last)
+            lent = await self._send(call, wish, place, may_repeat=is_last)
         except UpstreamFailed as failure:
             raise self._failed(failure, entry, is_last=is_last) from failure
         with lent as answer:
@@ -143,12 +147,15 @@ class Inference:
             wish.let_go()
             now = self._ledger.clock.monotonic
             patience = self._pool.patience
-            await Passage(call, answer, entry, wish.hides_usage, patience, now, wish.rewriter).pass_on()
+            rewriter = wish.rewriter or self._splice(wish, place)
+            await Passage(call, answer, entry, wish.hides_usage, patience, now, rewriter).pass_on()
 
-    async def _send(self, call: Call, wish: Wish, endpoint: Endpoint, *, may_repeat: bool) -> Lent:
-        pieces = list(wish.pieces)
-        if endpoint.served_name != wish.asked.model:
-            pieces = bodies.with_model(pieces, endpoint.served_name)
+    def _splice(self, wish: Wish, place: Place) -> Splice | None:
+        return splicing.splice_for(wish.asked.model, place.endpoint, place.route, wish.ask.path, self._reasoning)
+
+    async def _send(self, call: Call, wish: Wish, place: Place, *, may_repeat: bool) -> Lent:
+        endpoint = place.endpoint
+        pieces = _for_engine(wish, place)
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces))
         return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces], may_repeat=may_repeat)
 
@@ -161,6 +168,17 @@ class Inference:
         refusal = refusal_of(failure, model=entry.model, patience=self._pool.patience)
         entry.end(refusal.status, failure.cause)
         return refusal
+
+
+def _for_engine(wish: Wish, place: Place) -> list[Piece]:
+    """The body under the name, and with the reasoning in the spelling, that this engine knows."""
+    pieces = list(wish.pieces)
+    reads = place.route.abilities.get("spelling")
+    if reads is not None and wish.ask.path == splicing.CHAT and splicing.is_misspelt(wish.ask.body, reads):
+        pieces = [splicing.as_read(b"".join(pieces), reads)]
+    if place.endpoint.served_name != wish.asked.model:
+        pieces = bodies.with_model(pieces, place.endpoint.served_name)
+    return pieces
 
 
 def _not_ready(route: ModelRoute) -> NotReady:

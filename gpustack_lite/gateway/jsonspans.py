@@ -27,9 +27,9 @@ class NotAnObject(ValueError):
     """The bytes are no valid JSON object as far as they were walked."""
 
 
-def members(text: Bytes) -> Iterator[Member]:
-    """The members of the outermost object, which a JSON parser has found valid before."""
-    position = _skip_space(text, 0)
+def members(text: Bytes, start: int = 0) -> Iterator[Member]:
+    """The members of the object that begins at `start`; what is not valid JSON is found out or not, but never loops."""
+    position = _skip_space(text, start)
     if text[position : position + 1] != b"{":
         raise NotAnObject
     position = _skip_space(text, position + 1)
@@ -40,6 +40,18 @@ def members(text: Bytes) -> Iterator[Member]:
         if text[position : position + 1] == b",":
             position = _skip_space(text, position + 1)
         elif text[position : position + 1] != b"}":
+            raise NotAnObject
+
+
+def elements(text: Bytes, start: int) -> Iterator[int]:
+    """Where the elements of the array that begins at `start` begin."""
+    position = _skip_space(text, start + 1)
+    while text[position : position + 1] != b"]":
+        yield position
+        position = _skip_space(text, _value_end(text, position))
+        if text[position : position + 1] == b",":
+            position = _skip_space(text, position + 1)
+        elif text[position : position + 1] != b"]":
             raise NotAnObject
 
 
@@ -79,3 +91,10 @@ def _skip_space(text: Bytes, position: int) -> int:
 def first_brace(text: Bytes) -> int:
     """The index of the `{` that opens the object."""
     return _skip_space(text, 0)
+
+
+def text_value(text: Bytes, key_start: int) -> tuple[int, int] | None:
+    """The span of the string that is the value of the key at `key_start`; None where it has another value."""
+    member = _MEMBER.match(text, key_start)
+    value = None if member is None else _STRING_VALUE.match(text, member.end())
+    return None if value is None else value.span()

@@ -1,6 +1,7 @@
 """GET /v1/models: what a key may use, in OpenAI's shape, those that answer at once first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway.call import Call
@@ -8,9 +9,22 @@ from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.routes import RouteTable
-from gpustack_lite.wire import Credential, ModelRoute
+from gpustack_lite.wire import Credential, ModelRoute, NamedRoute
 
 OWNER = "gpustack-lite"
+
+
+class Named(NamedTuple):
+    """A public name, the models that answer to it, and those that stand in for them."""
+
+    name: str
+    created: int
+    models: Sequence[ModelRoute]
+    spares: Sequence[ModelRoute] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        return any(each.endpoints for each in (*self.models, *self.spares))
 
 
 class Listing:
@@ -21,36 +35,102 @@ class Listing:
 
     async def list(self, call: Call) -> None:
         credential = self._gate.admit(call)
-        routes = in_order(allowed(self._table.models.values(), credential))
-        await call.answer_json(200, {"object": "list", "data": [document(route) for route in routes]})
+        found = in_order(allowed(every(self._table), credential))
+        await call.answer_json(200, {"object": "list", "data": [document(each) for each in found]})
 
     async def show(self, call: Call, name: str) -> None:
         credential = self._gate.admit(call)
-        if name not in self._table.models:
+        if name not in self._table.models and name not in self._table.named:
             await self._catch_up()
-        route = self._table.route(name)
+        found = named(self._table, name)
         if not may_use(credential, name):
             raise Refusal("model_not_allowed", status=403, param="model", model=name)
-        await call.answer_json(200, document(route))
+        await call.answer_json(200, document(found))
 
 
-def allowed(routes: Iterable[ModelRoute], credential: Credential) -> list[ModelRoute]:
+def every(table: RouteTable) -> list[Named]:
+    return [named(table, name) for name in (*table.models, *table.named)]
+
+
+def named(table: RouteTable, name: str) -> Named:
+    """
+    Raises:
+        Refusal: `model_not_found`.
+    """
+    leads = table.named.get(name)
+    if leads is not None:
+        return _led(table, leads)
+    route = table.route(name)
+    return Named(name, route.created, (route,))
+
+
+def _led(table: RouteTable, leads: NamedRoute) -> Named:
+    targets = [each.model for each in leads.targets if each.weight > 0]
+    models, spares = (
+        [table.models[each] for each in names if each in table.models] for names in (targets, leads.fallback)
+    )
+    return Named(leads.name, leads.created, models or spares, spares)
+
+
+def allowed(routes: Iterable[Named], credential: Credential) -> list[Named]:
     return [route for route in routes if may_use(credential, route.name)]
 
 
-def in_order(routes: Iterable[ModelRoute]) -> list[ModelRoute]:
+def in_order(routes: Iterable[Named]) -> list[Named]:
     """Many scripts take the first one."""
-    return sorted(routes, key=lambda route: (not route.endpoints, route.name))
+    return sorted(routes, key=lambda route: (not route.is_ready, route.name))
 
 
-def document(route: ModelRoute) -> dict[str, object]:
-    """`max_model_len` is vLLM's name for the context length, which its clients look for."""
+def document(named: Named) -> dict[str, object]:
+    """What a client needs to know before it asks; null is what nobody knows.
+
+    `max_model_len` is vLLM's name for the context length, which its clients look for.
+    """
+    context_length = _least([each.context_length for each in named.models])
     return {
-        "id": route.name,
+        "id": named.name,
         "object": "model",
-        "created": route.created,
+        "created": named.created,
         "owned_by": OWNER,
-        "context_length": route.context_length,
-        "max_model_len": route.context_length,
-        "state": route.state,
+        "context_length": context_length,
+        "max_model_len": context_length,
+        "modalities": {
+            "input": _modalities(named, "input_modalities"),
+            "output": _modalities(named, "output_modalities"),
+        },
+        "tools": _agreed(named, "tools"),
+        "reasoning": _agreed(named, "reasoning"),
+        "json_schema": _agreed(named, "json_schema"),
+        "embedding_dimensions": _agreed(named, "embedding_dimensions"),
+        "supported_paths": _common([each.paths or None for each in named.models]),
+        "state": _state(named),
     }
+
+
+def _state(named: Named) -> str:
+    """Of whoever would answer first; a name that leads nowhere has failed."""
+    models = (*named.models, *named.spares)
+    answering = next((each for each in models if each.endpoints), models[0] if models else None)
+    return "failed" if answering is None else answering.state
+
+
+def _agreed(named: Named, ability: str) -> object:
+    """What holds whichever model answers; a thing that one of them lacks is lacking."""
+    said = [each.abilities.get(ability) for each in named.models]
+    if any(each is False for each in said):
+        return False
+    return said[0] if said and all(each == said[0] for each in said) else None
+
+
+def _modalities(named: Named, ability: str) -> list[str] | None:
+    return _common([each.abilities.get(ability) for each in named.models])
+
+
+def _common(known: Sequence[Iterable[str] | None]) -> list[str] | None:
+    sets = [set(each) for each in known if each is not None]
+    return sorted(set.intersection(*sets)) if sets and len(sets) == len(known) else None
+
+
+def _least(lengths: Sequence[int | None]) -> int | None:
+    known = [each for each in lengths if each is not None]
+    return min(known) if known and len(known) == len(lengths) else None

@@ -88,6 +88,7 @@ class Parts:
                 catch_up=catch_up,
                 limiter=Limiter(),
                 turns=Turns(self.table),
+                reasoning=settings.reasoning,
             ),
             listing=Listing(self.table, gate, catch_up),
             relaying=self.relaying,

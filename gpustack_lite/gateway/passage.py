@@ -71,14 +71,21 @@ class Passage:
             return
         self.entry.usage = tokens.of_answer(first)
         self.entry.end(self.answer.status)
-        whole = bytes(first) if self.rewriter is None else self.rewriter.whole(bytes(first))
+        whole = self._rewritten(bytes(first))
         await self.call.answer(self.answer.status, whole, requests.to_client(self.answer.fields))
+
+    def _rewritten(self, body: bytes) -> bytes:
+        is_concerned = self.rewriter is not None and b"json" in _content_type(self.answer)
+        return self.rewriter.whole(body) if self.rewriter is not None and is_concerned else body
 
     async def _pass_long(self, first: bytearray) -> None:
         """Too long to be held: it goes on as it comes, and its usage is looked for at both ends."""
         fields, length = requests.to_client(self.answer.fields), requests.length_of(self.answer.fields)
+        beginning = self._rewritten(bytes(first))
+        if length is not None:
+            length += len(beginning) - len(first)
         await self.call.start(self.answer.status, fields, length=length)
-        await self.call.write(bytes(first))
+        await self.call.write(beginning)
         last = bytearray(first[-tokens.END_BYTES :])
         del first[tokens.END_BYTES :]
         try:

@@ -9,7 +9,7 @@ class Rewriter(Protocol):
     """Changes one answer. It is asked only for what the engine said, and never invents an end."""
 
     def whole(self, body: bytes) -> bytes:
-        """An answer that is no stream."""
+        """An answer that is no stream; of one that is too long to be held, its first MiB."""
 
     def event(self, event: bytes) -> bytes:
         """One event of a stream, its blank line included; the answer may be none or several events."""

@@ -1,9 +1,10 @@
 """The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway.naming import Spread, spread
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RoutesReply
 
 
@@ -25,6 +26,8 @@ class RouteTable:
         self.credentials_revision = NOTHING_YET
         self.models: dict[str, ModelRoute] = {}
         self.named: dict[str, NamedRoute] = {}
+        self._alone: dict[str, tuple[ModelRoute]] = {}
+        self._spreads: dict[str, Spread] = {}
         self._credentials: dict[str, Credential] = {}
         self._in_flight: dict[int, int] = {}
         self._turns: dict[str, int] = {}
@@ -44,8 +47,7 @@ class RouteTable:
         takes_models = reply.models is not None and models > self.models_revision
         takes_credentials = reply.credentials is not None and credentials > self.credentials_revision
         if takes_models:
-            self.models = {route.name: route for route in reply.models or ()}
-            self.named = {route.name: route for route in reply.routes}
+            self._take_over(reply.models or (), reply.routes)
         if takes_credentials:
             self._credentials = {each.digest: each for each in reply.credentials or ()}
         if takes_models or _confirms(models, self.models_revision):
@@ -53,6 +55,14 @@ class RouteTable:
         if takes_credentials or _confirms(credentials, self.credentials_revision):
             self.credentials_revision = credentials
         return takes_models or takes_credentials
+
+    def _take_over(self, models: Iterable[ModelRoute], named: Iterable[NamedRoute]) -> None:
+        """A model wins over a name that is also a route's: the server allows neither."""
+        self.models = {route.name: route for route in models}
+        self.named = {route.name: route for route in named if route.name not in self.models}
+        self._alone = {name: (route,) for name, route in self.models.items()}
+        made = {name: spread(route, self.models, self._spreads.get(name)) for name, route in self.named.items()}
+        self._spreads = {name: each for name, each in made.items() if each is not None}
 
     def document(self) -> RoutesReply:
         """Everything, as it would come from a server; the older epoch, so that a newer section comes again."""
@@ -78,9 +88,22 @@ class RouteTable:
         """The models that may serve a public name, in the order in which they are to be tried; at least one.
 
         Raises:
-            Refusal: `model_not_found`.
+            Refusal: `model_not_found`, or `route_leads_nowhere` where none of a name's models exists.
         """
-        return (self.route(name),)
+        alone = self._alone.get(name)
+        if alone is not None:
+            return alone
+        found = self._spreads.get(name)
+        if found is not None:
+            return found.next()
+        if name in self.named:
+            raise _nowhere(self.named[name])
+        raise Refusal("model_not_found", status=404, param="model", model=name)
+
+    def models_of(self, name: str) -> tuple[ModelRoute, ...]:
+        """Those that exist behind a public name, without taking anybody's turn; empty for one that is unknown."""
+        found = self._spreads.get(name)
+        return self._alone.get(name, ()) if found is None else found.models
 
     def hold(self, instance_id: int) -> None:
         self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
@@ -110,7 +133,10 @@ class RouteTable:
 
     def is_served(self, name: str) -> bool:
         """Whether a replica is ready for this public name, as far as we have heard."""
-        return self.has_another(name, ())
+        alone = self._alone.get(name)
+        if alone is not None:
+            return bool(alone[0].endpoints)
+        return any(route.endpoints for route in self.models_of(name))
 
     def has_another(self, name: str, without: Collection[int]) -> bool:
         route = self.models.get(name)
@@ -120,6 +146,11 @@ class RouteTable:
 
     def leases(self) -> dict[int, int]:
         return dict(self._in_flight)
+
+
+def _nowhere(route: NamedRoute) -> Refusal:
+    wanted = ", ".join([*(each.model for each in route.targets), *route.fallback])
+    return Refusal("route_leads_nowhere", status=404, param="model", model=route.name, models=wanted)
 
 
 def _confirms(said: Revision, ours: Revision) -> bool:

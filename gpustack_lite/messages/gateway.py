@@ -110,6 +110,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine behind the model {model} does not serve {path}: {why}",
         "模型 {model} 背后的引擎不提供 {path}：{why}",
     ),
+    "paths_served": ("it serves {served}.", "它提供 {served}。"),
+    "route_leads_nowhere": (
+        "The name {model} leads to models that do not exist ({models}): deploy one of them, or change the route.",
+        "名称 {model} 指向的模型均不存在（{models}）：请部署其中之一，或修改该路由。",
+    ),
     # what went wrong behind us
     "engine_unreachable": (
         "No replica of the model {model} could be reached: try again in a few seconds.",

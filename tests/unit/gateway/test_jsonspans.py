@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack_lite.gateway.jsonspans import NotAnObject, members
+from gpustack_lite.gateway.jsonspans import NotAnObject, elements, members
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -36,3 +36,15 @@ def test_what_is_no_object_is_refused(text: bytes) -> None:
 def test_brackets_inside_texts_do_not_count() -> None:
     text = rb'{"a": {"b": "}]\"{[", "c": ["\\"]}, "d": 1}'
     assert [each.key for each in members(text)] == [b'"a"', b'"d"']
+
+
+def test_elements_of_an_array_are_found() -> None:
+    text = b'{"a":[ {"b":[1]} , "x,]" ,3]}'
+    starts = list(elements(text, 5))
+    assert [text[start:][:3] for start in starts] == [b'{"b', b'"x,', b"3]}"]
+    assert list(elements(b"[ ]", 0)) == []
+
+
+def test_members_of_an_inner_object_are_found() -> None:
+    text = b'{"a":{"b":1,"c":2}}'
+    assert [member.key for member in members(text, 5)] == [b'"b"', b'"c"']
