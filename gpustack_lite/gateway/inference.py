@@ -127,6 +127,7 @@ class Inference:
             with place as endpoint:
                 entry.model = place.route.name
                 entry.public_name = None if place.route.name == wish.asked.model else wish.asked.model
+                place.entry = entry
                 tried.append(endpoint.instance_id)
                 is_last = len(tried) >= TRIES or not self._turns.has_another(wish.routes, tried)
                 try:
@@ -142,6 +143,7 @@ class Inference:
         except UpstreamFailed as failure:
             raise self._failed(failure, entry, is_last=is_last) from failure
         with lent as answer:
+            place.flight.answer = answer
             if answer.status == 503 and not is_last:
                 raise AnotherReplica
             wish.let_go()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from uvicorn import Config
 
 from gpustack_lite.gateway.app import Surface
+from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
 from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
 from gpustack_lite.gateway.freshness import Freshness
@@ -61,6 +62,7 @@ class Parts:
         self.pool = Pool(ports.network, ports.clock, patience)
         self.house = House(ports.clock.monotonic, stall_seconds=settings.idle_seconds)
         self.table = RouteTable()
+        self.balancer = Balancer(ports.clock.monotonic)
         self.freshness = Freshness(ports.clock.monotonic, settings.stale_keys_max_seconds)
         self.relaying = Relaying(self.pool, server_socket)
         server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
@@ -87,7 +89,7 @@ class Parts:
                 uploads,
                 catch_up=catch_up,
                 limiter=Limiter(),
-                turns=Turns(self.table),
+                turns=Turns(self.table, self.balancer),
                 reasoning=settings.reasoning,
             ),
             listing=Listing(self.table, gate, catch_up),

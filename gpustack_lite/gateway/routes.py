@@ -1,6 +1,6 @@
 """The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
@@ -30,7 +30,6 @@ class RouteTable:
         self._spreads: dict[str, Spread] = {}
         self._credentials: dict[str, Credential] = {}
         self._in_flight: dict[int, int] = {}
-        self._turns: dict[str, int] = {}
 
     @property
     def revisions(self) -> tuple[Revision, Revision]:
@@ -108,21 +107,11 @@ class RouteTable:
     def hold(self, instance_id: int) -> None:
         self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
 
-    def choose(self, route: ModelRoute, without: Collection[int] = ()) -> Endpoint:
-        """The least busy replica; among the equally busy ones each has its turn.
-
-        Raises:
-            Refusal: `model_not_ready` when no replica outside `without` is ready.
-        """
-        endpoints = [each for each in route.endpoints if each.instance_id not in without]
-        if not endpoints:
-            raise Refusal("model_not_ready", status=503, param="model", model=route.name, state=route.state)
-        if len(endpoints) == 1:
-            return endpoints[0]
-        turn = self._turns.get(route.name, 0)
-        self._turns[route.name] = turn + 1
-        start = turn % len(endpoints)
-        return min(endpoints[start:] + endpoints[:start], key=lambda each: self._in_flight.get(each.instance_id, 0))
+    def others(self, route: ModelRoute, without: Collection[int]) -> Sequence[Endpoint]:
+        """The route's ready replicas outside `without`."""
+        if not without:
+            return route.endpoints
+        return [each for each in route.endpoints if each.instance_id not in without]
 
     def give_back(self, instance_id: int) -> None:
         left = self._in_flight[instance_id] - 1
@@ -143,6 +132,11 @@ class RouteTable:
         if route is None or not without:
             return route is not None and bool(route.endpoints)
         return any(each.instance_id not in without for each in route.endpoints)
+
+    @property
+    def in_flight(self) -> Mapping[int, int]:
+        """Requests by instance, as they are now and will be."""
+        return self._in_flight
 
     def leases(self) -> dict[int, int]:
         return dict(self._in_flight)

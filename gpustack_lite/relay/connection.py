@@ -98,6 +98,11 @@ class Connection(asyncio.Protocol):
         return data
 
     @property
+    def heard_at(self) -> float:
+        """When the last byte came; now, where our own reader is slow or the answer is whole."""
+        return self._now() if self._is_paused or self.deadline is None else self.deadline - self._idle_seconds
+
+    @property
     def is_reusable(self) -> bool:
         return self.is_complete and self._keeps_alive and not self.is_lost and not self._chunks
 

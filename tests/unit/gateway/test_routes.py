@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.routes import RouteTable
-from gpustack_lite.gateway.turns import Place
+from gpustack_lite.gateway.turns import Ask, Place, Turns
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, RoutesReply
 
 
@@ -42,27 +43,24 @@ def table(*routes: ModelRoute) -> RouteTable:
     return made
 
 
+ASK = Ask(credential("k"), "/v1/chat/completions", 100, None, False, b"")
+
+
 def lease(routes: RouteTable, name: str, without: tuple[int, ...] | list[int] = ()) -> Place:
-    return Place(routes, routes.route(name), routes.choose(routes.route(name), without))
+    place = Turns(routes, Balancer(lambda: 1.0)).take((routes.route(name),), ASK, without)
+    assert place is not None
+    return place
 
 
-def chosen(routes: RouteTable, name: str = "m") -> int:
-    with lease(routes, name) as endpoint:
-        return endpoint.instance_id
-
-
-def test_the_least_busy_replica_is_leased() -> None:
+def test_what_is_leased_is_counted_until_it_is_given_back() -> None:
     routes = table(route("m", 1, 2, 3))
+    turns = Turns(routes, Balancer(lambda: 1.0))
     with ExitStack() as held:
-        ids = [held.enter_context(lease(routes, "m")).instance_id for _ in range(6)]
+        places = [turns.take((routes.route("m"),), ASK) for _ in range(6)]
+        ids = [held.enter_context(place).instance_id for place in places if place is not None]
         assert Counter(ids) == {1: 2, 2: 2, 3: 2}
         assert routes.leases() == {1: 2, 2: 2, 3: 2}
     assert routes.leases() == {}
-
-
-def test_equally_busy_replicas_take_turns_in_the_same_order_each_time() -> None:
-    first, second = table(route("m", 1, 2, 3)), table(route("m", 1, 2, 3))
-    assert [chosen(first) for _ in range(6)] == [chosen(second) for _ in range(6)] == [1, 2, 3, 1, 2, 3]
 
 
 def test_a_place_is_given_back_however_the_request_ends() -> None:
@@ -89,13 +87,15 @@ def test_a_replica_can_be_left_out() -> None:
     assert not routes.has_another("gone", [])
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "status"), [("nope", "model_not_found", 404), ("idle", "model_not_ready", 503)]
-)
-def test_what_cannot_be_leased_has_a_code(name: str, code: str, status: int) -> None:
-    with pytest.raises(Refusal) as refused, lease(table(route("idle")), name):
-        pass
-    assert (refused.value.code, refused.value.status) == (code, status)
+def test_an_unknown_model_is_404() -> None:
+    with pytest.raises(Refusal) as refused:
+        table().route("nope")
+    assert (refused.value.code, refused.value.status) == ("model_not_found", 404)
+
+
+def test_without_a_replica_there_is_no_place() -> None:
+    routes = table(route("idle"))
+    assert Turns(routes, Balancer(lambda: 1.0)).take((routes.route("idle"),), ASK) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,394 @@
+"""Which replica will be done first with this prompt: speeds are learned from what passes, nothing is asked."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from gpustack_lite.gateway import prefix
+from gpustack_lite.gateway.prefix import Chain, Prefixes
+from gpustack_lite.wire import Endpoint, ModelRoute
+
+LEARNING = 0.25
+"""How much the newest observation counts: a speed that changes for good is known to 90 % after eight requests."""
+LEARN_EVERY_SECONDS = 0.02
+ENOUGH_OBSERVATIONS = 50
+"""After so many a replica is learned from at most so often: thousands of requests a second teach no more than fifty."""
+MOST_RATIO = 4.0
+"""One observation never says more than this factor: a pause of the machine is not a new speed."""
+SHARE = 0.3
+"""By how much one more request in flight is assumed to slow each token down, as a part of the speed when alone."""
+AFFINITY_FACTOR = 1.25
+"""A replica that has the beginning cached is taken unless it would be done later than the best by more than this."""
+OPTIMISM = 0.7
+"""What was not seen for long may have become faster, down to this part of the time that was learned."""
+FORGETTING_CHOICES = 100
+EXPLORE_CHOICES = 32
+UNKNOWN_AGAIN_CHOICES = 8
+FIRST_TOKEN_SECONDS = 0.02
+PROMPT_TOKEN_SECONDS = 0.001
+TOKEN_SECONDS = 0.02
+TOKENS_PER_BYTE = 0.25
+ANSWER_TOKENS = 128.0
+MOST_TOKENS_PER_BYTE = 0.5
+"""Assumed of a model of which no prompt was counted yet, where too small would mean an engine that refuses."""
+CAUTION = 1.5
+WARM_TOKENS = 32
+
+
+class Asks(Protocol):
+    """The parts of turns.Ask that matter here."""
+
+    @property
+    def prompt_bytes(self) -> int: ...
+    @property
+    def most_tokens(self) -> int | None: ...
+    @property
+    def is_stream(self) -> bool: ...
+    @property
+    def body(self) -> bytes | bytearray: ...
+
+
+class Observation(NamedTuple):
+    """How one request went, counted from when it was given its replica. What nobody said is None.
+
+    `is_answered` is an answer worth learning from; `is_alive`, that the engine said anything at all.
+    """
+
+    seconds: float
+    first_seconds: float | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    is_answered: bool = True
+    is_alive: bool = True
+
+
+@dataclass(slots=True)
+class Replica:
+    """What was learned of one engine, and what it has to do. Seconds are those of a request that is there alone."""
+
+    overhead_seconds: float = FIRST_TOKEN_SECONDS
+    prompt_token_seconds: float = PROMPT_TOKEN_SECONDS
+    token_seconds: float = TOKEN_SECONDS
+    service_seconds: float = 0.0
+    """Of a whole request, as they came: what a full engine's queue is made of."""
+    observations: int = 0
+    seen_at: int = 0
+    chosen_at: int = 0
+    """The numbers of the choices at which it was last heard of, and last chosen."""
+    prefilled_at: float = 0.0
+    """When the prompts that it was given will have been read."""
+    answered_at: float = 0.0
+    learned_at: float = 0.0
+    flights: dict[int, "Flight"] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Habits:
+    """What was learned of one model's requests."""
+
+    tokens_per_byte: float | None = None
+    answer_tokens: float | None = None
+
+    def prompt_tokens(self, size: float) -> float:
+        return size * (self.tokens_per_byte or TOKENS_PER_BYTE)
+
+    def expected_tokens(self, most: int | None) -> float:
+        usual = ANSWER_TOKENS if self.answer_tokens is None else self.answer_tokens
+        return usual if most is None else min(usual, most)
+
+    def room_needed(self, ask: Asks) -> float:
+        """Tokens of context, rather too many: a replica that is too short would refuse."""
+        per_byte = MOST_TOKENS_PER_BYTE if self.tokens_per_byte is None else min(1.0, CAUTION * self.tokens_per_byte)
+        return ask.prompt_bytes * per_byte + (ask.most_tokens or 0)
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """One request at its replica."""
+
+    id: int
+    model: str
+    endpoint: Endpoint
+    began: float
+    ahead: int
+    new_tokens: float
+    cached_tokens: float
+    answer_tokens: float
+    first_seconds: float
+    """Predicted until the first token, the wait included."""
+    prefill_seconds: float
+    ask_bytes: int
+    most_tokens: int | None
+    is_stream: bool
+    marks: Chain
+    answer: "Answer | None" = None
+    """Set when the head of the answer has come."""
+
+
+class Answer(Protocol):
+    """The connection to an engine, as far as the watchdog of progress looks at it."""
+
+    @property
+    def heard_at(self) -> float:
+        """When the last byte came; now, where it is our own reader that is slow."""
+
+
+class Balancer:
+    """`choose`, then `began`, then `ended`, all of them at once and without waiting. `now` is a monotonic clock."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.replicas: dict[int, Replica] = {}
+        self.habits: dict[str, Habits] = {}
+        self.elsewhere: Mapping[int, int] = {}
+        """Requests in flight by instance that came through other gateways."""
+        self.avoided: Collection[int] = ()
+        """Thought to be stuck: taken only where there is no other."""
+        self._prefixes = Prefixes()
+        self._choices = 0
+        self._flights = 0
+        self._marks: tuple[bytes | bytearray | None, Chain] = (None, ())
+
+    # --- choosing
+
+    def choose(
+        self, route: ModelRoute, endpoints: Sequence[Endpoint], ask: Asks, in_flight: Mapping[int, int]
+    ) -> Endpoint:
+        """One of `endpoints`, which are not empty."""
+        if len(endpoints) == 1:
+            return endpoints[0]
+        self._choices += 1
+        habits = self._habits(route.name)
+        able = _able(endpoints, habits.room_needed(ask), self.avoided)
+        if len(able) == 1:
+            return able[0]
+        known = [self._replica(each.instance_id) for each in able]
+        busy = [in_flight.get(each.instance_id, 0) for each in able]
+        at = self._unknown(known, busy)
+        return able[self._first_done(route, able, ask, known, busy) if at is None else at]
+
+    def _unknown(self, known: Sequence[Replica], busy: Sequence[int]) -> int | None:
+        """An idle replica of which nothing is known yet; one that never answers is not tried every time."""
+        for at, replica in enumerate(known):
+            is_due = not replica.chosen_at or self._choices - replica.chosen_at >= UNKNOWN_AGAIN_CHOICES
+            if not replica.observations and not busy[at] and is_due:
+                return at
+        return None
+
+    def _first_done(
+        self, route: ModelRoute, able: Sequence[Endpoint], ask: Asks, known: Sequence[Replica], busy: Sequence[int]
+    ) -> int:
+        now, habits, weights = self.now(), self._habits(route.name), route.serving.weights
+        prompt, answer = habits.prompt_tokens(ask.prompt_bytes), habits.expected_tokens(ask.most_tokens)
+        marks = self._marks_of(route, ask)
+        cached = self._prefixes.cached_bytes(marks) if marks else {}
+        finishes = []
+        for each, replica, ahead in zip(able, known, busy, strict=True):
+            id_ = each.instance_id
+            new = max(1.0, prompt - habits.prompt_tokens(cached[id_])) if id_ in cached else prompt
+            work = Work(new, answer, ahead + self.elsewhere.get(id_, 0), each.slots)
+            finish = finish_seconds(replica, now, work)
+            finishes.append(finish / max(1e-6, weights.get(each.worker, 1.0)) if weights else finish)
+        best = self._soonest(known, finishes)
+        if cached:
+            warm = max(range(len(able)), key=lambda at: (cached.get(able[at].instance_id, 0), -finishes[at]))
+            return warm if finishes[warm] <= AFFINITY_FACTOR * finishes[best] else best
+        return self._due(known, busy, finishes, best)
+
+    def _soonest(self, known: Sequence[Replica], finishes: Sequence[float]) -> int:
+        """What was not seen for long is hoped to be faster by now; among equals each has its turn."""
+        best, least = 0, (float("inf"), 0)
+        for at, replica in enumerate(known):
+            hope = max(OPTIMISM, 1.0 - (self._choices - replica.seen_at) / FORGETTING_CHOICES)
+            if (mine := (finishes[at] * hope, replica.chosen_at)) < least:
+                best, least = at, mine
+        return best
+
+    def _due(self, known: Sequence[Replica], busy: Sequence[int], finishes: Sequence[float], best: int) -> int:
+        """Now and then an idle one is seen again; the slower it was, the rarer, because somebody pays for it."""
+        for at, replica in enumerate(known):
+            since = self._choices - max(replica.seen_at, replica.chosen_at)
+            is_idle = since >= EXPLORE_CHOICES and at != best and not busy[at]
+            if is_idle and since >= EXPLORE_CHOICES * (finishes[at] / finishes[best]) ** 2:
+                return at
+        return best
+
+    def _marks_of(self, route: ModelRoute, ask: Asks) -> Chain:
+        if not route.serving.affinity or ask.prompt_bytes < prefix.LEAST_BYTES:
+            return ()
+        if self._marks[0] is not ask.body:
+            self._marks = ask.body, prefix.chain(route.name, ask.body)
+        return self._marks[1]
+
+    # --- what is in flight
+
+    def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks, ahead: int) -> Flight:
+        """`endpoint` is given this request; `ahead` others are in flight there."""
+        now, id_ = self.now(), endpoint.instance_id
+        habits, replica = self._habits(route.name), self._replica(id_)
+        marks = self._marks_of(route, ask) if len(route.endpoints) > 1 else ()
+        self._marks = None, ()
+        cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0)) if marks else 0.0
+        new = max(1.0, habits.prompt_tokens(ask.prompt_bytes) - cached)
+        prefill = new * replica.prompt_token_seconds
+        waited = max(0.0, replica.prefilled_at - now)
+        replica.prefilled_at = now + waited + prefill
+        replica.chosen_at = self._choices
+        self._flights += 1
+        self._prefixes.note(marks, id_)
+        flight = Flight(
+            id=self._flights,
+            model=route.name,
+            endpoint=endpoint,
+            began=now,
+            ahead=ahead + self.elsewhere.get(id_, 0),
+            new_tokens=new,
+            cached_tokens=cached,
+            answer_tokens=habits.expected_tokens(ask.most_tokens),
+            first_seconds=waited + replica.overhead_seconds + prefill,
+            prefill_seconds=prefill,
+            ask_bytes=ask.prompt_bytes,
+            most_tokens=ask.most_tokens,
+            is_stream=ask.is_stream,
+            marks=marks,
+        )
+        replica.flights[flight.id] = flight
+        return flight
+
+    def ended(self, flight: Flight, seen: Observation) -> None:
+        """Learn from it, if it was answered at all."""
+        now, replica = self.now(), self._replica(flight.endpoint.instance_id)
+        replica.flights.pop(flight.id, None)
+        if not replica.flights:
+            replica.prefilled_at = now
+        elif seen.first_seconds is None and not seen.is_answered:
+            replica.prefilled_at = max(now, replica.prefilled_at - flight.prefill_seconds)
+        if seen.is_alive:
+            replica.answered_at = now
+        is_due = now - replica.learned_at >= LEARN_EVERY_SECONDS or replica.observations < ENOUGH_OBSERVATIONS
+        if seen.is_answered and is_due:
+            replica.learned_at = now
+            self._learn(flight, replica, seen)
+
+    # --- learning
+
+    def _learn(self, flight: Flight, replica: Replica, seen: Observation) -> None:
+        self._learn_habits(self._habits(flight.model), flight, seen)
+        weight = max(LEARNING, 1.0 / (replica.observations + 1))
+        replica.observations += 1
+        replica.seen_at = self._choices
+        replica.service_seconds += weight * (seen.seconds - replica.service_seconds)
+        if flight.marks and seen.cached_tokens is not None and seen.cached_tokens < flight.cached_tokens / 2:
+            self._prefixes.forget(flight.marks, flight.endpoint.instance_id)
+        learn(replica, flight, seen, weight)
+
+    def _learn_habits(self, habits: Habits, flight: Flight, seen: Observation) -> None:
+        if seen.prompt_tokens and flight.ask_bytes:
+            habits.tokens_per_byte = _towards(habits.tokens_per_byte, seen.prompt_tokens / flight.ask_bytes)
+        if seen.prompt_tokens is not None:
+            habits.answer_tokens = _towards(habits.answer_tokens, float(seen.completion_tokens or 0))
+
+    # --- what is known
+
+    def keep_only(self, instance_ids: Iterable[int]) -> None:
+        """Forget replicas that are gone."""
+        kept = set(instance_ids)
+        for id_ in [each for each, replica in self.replicas.items() if each not in kept and not replica.flights]:
+            del self.replicas[id_]
+        self._prefixes.keep_only(kept)
+
+    def _replica(self, instance_id: int) -> Replica:
+        replica = self.replicas.get(instance_id)
+        if replica is None:
+            replica = self.replicas[instance_id] = Replica(seen_at=self._choices)
+        return replica
+
+    def _habits(self, model: str) -> Habits:
+        habits = self.habits.get(model)
+        if habits is None:
+            habits = self.habits[model] = Habits()
+        return habits
+
+
+class Work(NamedTuple):
+    """A prompt without what is cached, an answer, how many others are in flight, how many are worked on at once."""
+
+    new_tokens: float
+    answer_tokens: float
+    ahead: int = 0
+    slots: int | None = None
+
+
+def finish_seconds(replica: Replica, now: float, work: Work) -> float:
+    """Until it would be done: a slot becomes free, the prompts before it are read, its own is, it answers."""
+    waits = replica.prefilled_at - now
+    seconds = replica.overhead_seconds + work.new_tokens * replica.prompt_token_seconds + (waits if waits > 0.0 else 0)
+    beside, slots = work.ahead, work.slots
+    if slots is not None and beside >= slots:
+        seconds += (beside - slots + 1) / slots * replica.service_seconds
+        beside = slots - 1
+    return seconds + work.answer_tokens * replica.token_seconds * (1.0 + SHARE * beside)
+
+
+def learn(replica: Replica, flight: Flight, seen: Observation, weight: float) -> None:
+    """Correct what was assumed by how far the prediction was off; under load, less, for others were in the way."""
+    tokens = seen.completion_tokens or 0
+    each_seconds = replica.token_seconds * (1.0 + SHARE * flight.ahead)
+    cautious = weight / (1 + flight.ahead) if replica.observations > 1 else weight
+    first = _first_predicted(replica, flight, seen)
+    if seen.first_seconds is None:
+        ratio = seen.seconds / (first + tokens * each_seconds)
+        _scale_first(replica, flight, seen, _damped(ratio, cautious))
+        replica.token_seconds *= _damped(ratio, weight) if tokens > 1 else 1.0
+        return
+    _scale_first(replica, flight, seen, _damped(seen.first_seconds / first, cautious))
+    if tokens > 1 and seen.seconds > seen.first_seconds:
+        actual = (seen.seconds - seen.first_seconds) / (tokens - 1)
+        replica.token_seconds *= _damped(actual / each_seconds, weight)
+
+
+def _first_predicted(replica: Replica, flight: Flight, seen: Observation) -> float:
+    """The prediction again, now that the prompt was counted."""
+    guessed = flight.first_seconds - flight.prefill_seconds
+    return max(1e-4, guessed + _new_tokens(flight, seen) * replica.prompt_token_seconds)
+
+
+def _new_tokens(flight: Flight, seen: Observation) -> float:
+    if seen.prompt_tokens is None:
+        return flight.new_tokens
+    cached = flight.cached_tokens if seen.cached_tokens is None else seen.cached_tokens
+    return max(1.0, seen.prompt_tokens - cached)
+
+
+def _scale_first(replica: Replica, flight: Flight, seen: Observation, factor: float) -> None:
+    """Short prompts tell what an engine needs before it begins, long ones how fast it reads."""
+    is_guessed = flight.cached_tokens > WARM_TOKENS and seen.cached_tokens is None
+    if is_guessed:
+        return
+    if _new_tokens(flight, seen) * replica.prompt_token_seconds > replica.overhead_seconds:
+        replica.prompt_token_seconds *= factor
+    else:
+        replica.overhead_seconds *= factor
+
+
+def _damped(ratio: float, weight: float) -> float:
+    """The first observation of a replica (weight 1) is believed as it is."""
+    if weight >= 1.0:
+        return float(max(1e-4, ratio))
+    return float(min(MOST_RATIO, max(1.0 / MOST_RATIO, ratio)) ** weight)
+
+
+def _towards(known: float | None, seen: float) -> float:
+    return seen if known is None else known + LEARNING * (seen - known)
+
+
+def _able(endpoints: Sequence[Endpoint], room: float, avoided: Collection[int]) -> Sequence[Endpoint]:
+    """Those with room for prompt and answer; where none has it, the longest, whose engine then says so."""
+    able = [each for each in endpoints if each.context_length is None or each.context_length >= room]
+    if not able:
+        longest = max(each.context_length or 0 for each in endpoints)
+        able = [each for each in endpoints if each.context_length == longest]
+    if avoided:
+        able = [each for each in able if each.instance_id not in avoided] or able
+    return able
