@@ -11,7 +11,7 @@ from uvicorn._types import ASGIReceiveCallable, ASGISendCallable
 from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import inference, paths
-from gpustack_lite.gateway.call import Call, ClientGone, UntilClientLeaves
+from gpustack_lite.gateway.call import AsgiCall, Call, ClientGone, UntilClientLeaves
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.listing import Listing
@@ -38,12 +38,16 @@ class Surface:
     unique_id: Callable[[], str]
 
     async def __call__(self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        call = Call(scope, receive, send, self.unique_id())
+        call = AsgiCall(scope, receive, send, self.unique_id())
         with UntilClientLeaves(call.door):
-            async with Answered(call):
-                call.path = paths.without_alias(paths.canonical(call.raw_path))
-                await self._serve(call)
+            await self.answer(call)
         self.metrics.count(call)
+
+    async def answer(self, call: Call) -> None:
+        """What both lanes do. Whoever calls counts the call afterwards, also when its client has left."""
+        async with Answered(call):
+            call.path = paths.without_alias(paths.canonical(call.raw_path))
+            await self._serve(call)
 
     async def _serve(self, call: Call) -> None:
         if call.path in inference.PATHS:
@@ -100,8 +104,10 @@ class Answered:
         if isinstance(error, Refusal):
             await self._call.refuse(error)
             return True
-        if not isinstance(error, Exception) or isinstance(error, ClientGone):
+        if not isinstance(error, Exception):
             return False
+        if isinstance(error, ClientGone):
+            return True
         return await self._own_up(error)
 
     async def _own_up(self, error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""One request to the gateway and its answer: the little of ASGI that the surface needs."""
+"""One request to the gateway and its answer, as the handlers see it, whichever lane it came by."""
 
 import asyncio
 import logging
@@ -24,29 +24,41 @@ class ClientGone(Exception):
 
 
 class Call:
-    """`id` is ours and unique; `shown_id` is what the client sees as X-Request-ID, its own if it sent a sane one."""
+    """`id` is ours and unique; `shown_id` is what the client sees as X-Request-ID, its own if it sent a sane one.
 
-    def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, unique_id: str) -> None:
-        self.fields: list[Field] = list(scope["headers"])
-        self.headers: Mapping[bytes, bytes] = dict(self.fields)
-        self.method: str = scope["method"]
-        self.raw_path: bytes = scope["raw_path"]
-        self.query: bytes = scope["query_string"]
-        self.http_version: str = scope["http_version"]
-        client = scope["client"]
-        self.client_address = client[0] if client else "unknown"
-        self.door = _door(scope)
+    The lanes differ in `receive`, `start`, `write` and `finish`, and in nothing else that a handler can see.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        fields: list[Field],
+        unique_id: str,
+        *,
+        method: str,
+        raw_path: bytes,
+        query: bytes,
+        http_version: str = "1.1",
+    ) -> None:
+        self.door = door
+        self.fields = fields
+        self.headers: Mapping[bytes, bytes] = dict(fields)
+        self.method = method
+        self.raw_path = raw_path
+        self.query = query
+        self.http_version = http_version
         self.id = unique_id
-        given = self.headers.get(b"x-request-id", b"")
-        self.shown_id = given if _SANE_ID.fullmatch(given) else unique_id.encode()
+        given = self.headers.get(b"x-request-id")
+        self.shown_id = given if given is not None and _SANE_ID.fullmatch(given) else unique_id.encode()
         self.path = ""
         self.status = 0
         self.extra_fields: list[Field] = []
         """Of whatever is answered: limits, states of a queue."""
         self.is_finished = False
-        self._receive = receive
-        self._send = send
-        self._is_delimited_by_close = False
+
+    @property
+    def client_address(self) -> str:
+        return self.door.client[0] if self.door.client else "unknown"
 
     @property
     def target(self) -> bytes:
@@ -75,32 +87,26 @@ class Call:
         Raises:
             ClientGone: it does not come.
         """
-        message = await self._receive()
-        if message["type"] != "http.request":
-            raise ClientGone
-        return message.get("body", b""), message.get("more_body", False)
+        raise NotImplementedError
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
     async def start(self, status: int, fields: list[Field], *, length: int | None = None) -> None:
-        self.status = status
-        head = [*fields, *self.extra_fields, (b"x-request-id", self.shown_id)]
-        if length is not None:
-            head.append((b"content-length", b"%d" % length))
-        elif self.http_version == "1.0" and self.method != "HEAD":
-            self._is_delimited_by_close = True
-            self.door.delimit_by_close()
-        await self._send({"type": "http.response.start", "status": status, "headers": head, "trailers": False})
+        """Without a length the body has chunks, or lasts until the connection ends."""
+        raise NotImplementedError
 
     async def write(self, data: bytes) -> None:
         """Waits while the client does not take what was written before."""
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        raise NotImplementedError
 
     async def finish(self, data: bytes = b"") -> None:
-        self.is_finished = True
-        await self._send({"type": "http.response.body", "body": data, "more_body": self._is_delimited_by_close})
-        if self._is_delimited_by_close:
-            self.door.cut()
+        raise NotImplementedError
+
+    def head_fields(self, fields: list[Field], length: int | None) -> list[Field]:
+        head = [*fields, *self.extra_fields, (b"x-request-id", self.shown_id)]
+        if length is not None:
+            head.append((b"content-length", b"%d" % length))
+        return head
 
     def cut(self) -> None:
         """Let the client see that the answer is not whole."""
@@ -130,6 +136,47 @@ class Call:
         return answers.of_refusal(refusal, self.language)
 
 
+class AsgiCall(Call):
+    """By way of ASGI: any method, any body, HTTP/1.0 too."""
+
+    def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, unique_id: str) -> None:
+        super().__init__(
+            _door(scope),
+            list(scope["headers"]),
+            unique_id,
+            method=scope["method"],
+            raw_path=scope["raw_path"],
+            query=scope["query_string"],
+            http_version=scope["http_version"],
+        )
+        self._receive = receive
+        self._send = send
+        self._is_delimited_by_close = False
+
+    async def receive(self) -> tuple[bytes, bool]:
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise ClientGone
+        return message.get("body", b""), message.get("more_body", False)
+
+    async def start(self, status: int, fields: list[Field], *, length: int | None = None) -> None:
+        self.status = status
+        head = self.head_fields(fields, length)
+        if length is None and self.http_version == "1.0" and self.method != "HEAD":
+            self._is_delimited_by_close = True
+            self.door.delimit_by_close()
+        await self._send({"type": "http.response.start", "status": status, "headers": head, "trailers": False})
+
+    async def write(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def finish(self, data: bytes = b"") -> None:
+        self.is_finished = True
+        await self._send({"type": "http.response.body", "body": data, "more_body": self._is_delimited_by_close})
+        if self._is_delimited_by_close:
+            self.door.cut()
+
+
 class UntilClientLeaves:
     """The work inside the `with` is cancelled when the client goes; that is an end like any other, not an error."""
 
@@ -142,11 +189,11 @@ class UntilClientLeaves:
         self._door.task = asyncio.current_task()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        task, self._door.task = self._door.task or asyncio.current_task(), None
+        task, self._door.task = asyncio.current_task(), None
         if kind is asyncio.CancelledError and self._door.is_gone and task is not None:
             task.uncancel()
             return True
-        return kind is ClientGone
+        return False
 
 
 def _door(scope: MutableMapping[str, Any] | HTTPScope) -> Door:

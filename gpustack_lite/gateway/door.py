@@ -5,7 +5,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httptools
 from uvicorn import Config
@@ -37,12 +37,43 @@ _REASONS = {
 }
 
 
+class Leavable(Protocol):
+    """A task, or what is like one."""
+
+    def cancel(self) -> object: ...
+
+
+class Ride(Protocol):
+    """A request that goes without ASGI. To uvicorn it looks like a RequestResponseCycle, as far as uvicorn looks."""
+
+    response_started: bool
+    response_complete: bool
+    disconnected: bool
+    keep_alive: bool
+
+    def take(self, body: bytes) -> None: ...
+    def is_whole(self) -> None: ...
+
+    def go_on(self) -> None:
+        """What has arrived may be used now."""
+
+    def has_room(self) -> None:
+        """The client takes bytes again."""
+
+
+class Lane(Protocol):
+    def take(self, door: "Door") -> Ride | None:
+        """The request whose head has come, or None when it is one for ASGI."""
+
+
 @dataclass(slots=True)
 class House:
     """What all connections share."""
 
     now: Callable[[], float]
     stall_seconds: float
+    lane: Lane | None = None
+    """For the requests that need no ASGI; without it all of them go that way."""
     most_connections: int = 10_000
     is_draining: bool = False
     state: ServerState = field(default_factory=ServerState)
@@ -66,9 +97,13 @@ class Door(HttpToolsProtocol):
         self.house = house
         self.is_gone = False
         self.awaits_body = False
-        self.task: asyncio.Task[None] | None = None
+        self.task: Leavable | None = None
         """To be cancelled when the client leaves."""
-        self._running: RequestResponseCycle | None = None
+        self._running: RequestResponseCycle | Ride | None = None
+        self._ride: Ride | None = None
+        """The request that is arriving, where it needs no ASGI."""
+        self._riding: Ride | None = None
+        """The one that is being answered."""
         self._refusal: Refusal | None = None
         self._is_in_message = False
         self._head_bytes = 0
@@ -89,7 +124,7 @@ class Door(HttpToolsProtocol):
 
     def delimit_by_close(self) -> None:
         """For HTTP/1.0, which knows no chunks: the body of the answer about to begin lasts until `cut`."""
-        if self._running is not None:
+        if isinstance(self._running, RequestResponseCycle):
             self._running.keep_alive = False
             self._running.chunked_encoding = False
             self._running.expected_content_length = _FAR_AWAY_BYTES
@@ -104,8 +139,8 @@ class Door(HttpToolsProtocol):
             self._turn_away(Refusal("gateway_full", status=503))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
         self.is_gone = True
+        super().connection_lost(exc)
         if self._running is not None:
             self._running.disconnected = True
         if self.task is not None:
@@ -125,6 +160,8 @@ class Door(HttpToolsProtocol):
             self._refusal = self._refusal or _too_large()
         if self._refusal is not None:
             self._turn_away(self._refusal)
+        elif self._riding is not None:
+            self._riding.go_on()
 
     def pause_writing(self) -> None:
         self._stalled_since = self.house.now()
@@ -133,6 +170,8 @@ class Door(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._stalled_since = None
         super().resume_writing()
+        if self._riding is not None:
+            self._riding.has_room()
 
     def check(self, now: float) -> None:
         if self._head_since is not None and now - self._head_since > HEAD_SECONDS:
@@ -155,9 +194,14 @@ class Door(HttpToolsProtocol):
     # --- httptools' callbacks ----------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
+        """Without uvicorn's scope: most requests need none."""
+        self.url = b""
+        self.headers = []
         self._head_since = self.house.now()
         self._has_begun = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         self._head_since = None
@@ -169,24 +213,68 @@ class Door(HttpToolsProtocol):
         self._refusal = _judge(self.url, self.headers, self.parser, may_be_large=self._is_large)
         if self._refusal is not None:
             return
-        self.scope["extensions"] = {"door": {"connection": self}}
-        super().on_headers_complete()
+        self._ride = None if self.house.lane is None else self.house.lane.take(self)
+        if self._ride is None:
+            self._begin_cycle()
+        else:
+            self._begin_ride(self._ride)
         self.headers = _NOWHERE  # a trailer is no header: it came too late to be judged
         if self.house.is_draining or self.parser.should_upgrade():
             self.cycle.keep_alive = False
 
+    def _begin_cycle(self) -> None:
+        url, headers = self.url, self.headers
+        super().on_message_begin()
+        self.url, self.headers, self.scope["headers"] = url, headers, headers
+        self.expect_100_continue = any(
+            name == b"expect" and value.lower() == b"100-continue" for name, value in headers
+        )
+        self.scope["extensions"] = {"door": {"connection": self}}
+        super().on_headers_complete()
+
+    def _begin_ride(self, ride: Ride) -> None:
+        """As uvicorn does it: what comes while an answer is under way waits in its queue."""
+        before, self.cycle = self.cycle, ride  # type: ignore[assignment]
+        if before is None or before.response_complete:
+            self._running = self._riding = ride
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((ride, self.app))  # type: ignore[arg-type]
+
     def on_body(self, body: bytes) -> None:
-        if self._refusal is None:
+        if self._refusal is not None:
+            return
+        if self._ride is not None:
+            self._ride.take(body)
+        else:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._is_in_message = False
-        if self._refusal is None:
+        if self._refusal is not None:
+            return
+        if self._ride is not None:
+            self._ride.is_whole()
+        else:
             super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        super()._start_asgi_task(cycle, app)
+        if isinstance(cycle, RequestResponseCycle):
+            self._riding = None
+            super()._start_asgi_task(cycle, app)
+        else:
+            self._riding = cycle
+            self.loop.call_soon(cycle.go_on)
+
+    def ride_ended(self) -> None:
+        """What uvicorn does when a cycle is complete, but for its timer: `check` closes idle connections."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
 
     def _unsupported_upgrade_warning(self) -> None:
         """An offer of HTTP/2 or a WebSocket is not an error: it is answered in HTTP/1.1."""

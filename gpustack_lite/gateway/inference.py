@@ -1,4 +1,9 @@
-"""POST below /v1: credential, body, model, lease, and then bytes from the engine to the client as they come."""
+"""POST below /v1: credential, body, model, lease, and then bytes from the engine to the client as they come.
+
+Both lanes run this very code. On the protocol lane no task is behind it (see `relay/runs.py`): where nothing must be
+waited for, await nothing; before what asks asyncio for the current task (`timeout`, `TaskGroup`), `await in_task()`.
+Awaiting a future, an Event or a Lock needs no such word: the run becomes a task by itself.
+"""
 
 from dataclasses import dataclass
 
@@ -23,6 +28,7 @@ from gpustack_lite.gateway.uploads import Upload, Uploads
 from gpustack_lite.relay import target
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.relay.pool import Lent, Pool
+from gpustack_lite.relay.runs import in_task
 from gpustack_lite.wire import Credential, ModelRoute
 
 PATHS = frozenset(
@@ -115,6 +121,7 @@ class Inference:
     async def _routes(self, name: str) -> tuple[ModelRoute, ...]:
         """Before we say that there is no model, or no replica, we ask whether that is still so."""
         if not self._table.is_served(name):
+            await in_task()
             await self._catch_up()
         return self._table.resolve(name)
 

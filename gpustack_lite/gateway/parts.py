@@ -16,6 +16,7 @@ from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
+from gpustack_lite.gateway.lane import ProtocolLane
 from gpustack_lite.gateway.ledger import Ledger
 from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.listing import Listing
@@ -75,6 +76,7 @@ class Parts:
         self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
         self.courier = UsageCourier(gateway_id, self.spool, server)
         self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
+        self.house.lane = ProtocolLane(self.surface)
 
     def _surface(self, settings: Settings, server: ServerClient, cli_token_file: Path) -> Surface:
         gate = Gate(self.table, self.freshness, self.ports.clock)

@@ -9,6 +9,7 @@ import httptools
 
 from gpustack_lite.relay.failures import Cause, UpstreamFailed
 from gpustack_lite.relay.heads import Field
+from gpustack_lite.relay.runs import Bell
 
 HIGH_WATER_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
@@ -33,7 +34,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._waiter: asyncio.Future[None] | None = None
+        self._news = Bell()
         self._writable = asyncio.Event()
         self._writable.set()
         self.is_lost = False
@@ -81,7 +82,7 @@ class Connection(asyncio.Protocol):
         """Until `status` and `fields` are those of the answer; interim answers are passed over."""
         while not self._has_head:
             self._raise_failure()
-            await self._wait()
+            await self._news.wait()
 
     async def read(self) -> bytes:
         """What has come of the body, at least a byte; b"" at its end."""
@@ -89,7 +90,7 @@ class Connection(asyncio.Protocol):
             if self.is_complete:
                 return b""
             self._raise_failure()
-            await self._wait()
+            await self._news.wait()
         data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._chunks.clear()
         self._buffered_bytes = 0
@@ -126,6 +127,7 @@ class Connection(asyncio.Protocol):
         """Give up when the deadline has passed, unless it is our own reader that is slow."""
         if self.deadline is not None and now > self.deadline and not self._is_paused and not self.is_complete:
             self._fail(self._deadline_cause)
+            self._news.ring()
 
     # --- asyncio.Protocol --------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Connection(asyncio.Protocol):
             self._not_http()
         if not self._has_head and self._head_bytes > HEAD_BYTES:
             self._fail("head_too_large")
-        self._wake()
+        self._news.ring()
 
     def _not_http(self) -> None:
         self._keeps_alive = False
@@ -161,7 +163,7 @@ class Connection(asyncio.Protocol):
                 self.is_complete = True
             else:
                 self._fail("closed_early")
-        self._wake()
+        self._news.ring()
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -238,18 +240,7 @@ class Connection(asyncio.Protocol):
             raise self.failure
 
     def _fail(self, cause: Cause) -> None:
+        """Whoever calls rings afterwards: the parser must not be left from inside of it."""
         if self.failure is None:
             self.failure = UpstreamFailed(cause, has_answered=self._head_bytes > 0)
         self.abort()
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None

@@ -1,12 +1,12 @@
 """Connections kept for the next request, per target; the newest idle one is used first."""
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gpustack_lite.ports import Clock, Network
 from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
+from gpustack_lite.relay.runs import in_task
 from gpustack_lite.relay.target import Target
 
 IDLE_SECONDS = 3.0
@@ -19,15 +19,18 @@ Part = bytes | bytearray | memoryview
 class Lent:
     """A connection whose answer has begun. Leaving the `with` gives it back, or ends it when the answer is not read."""
 
-    def __init__(self, connection: Connection, give_back: Callable[[Connection], None]) -> None:
+    __slots__ = ("_connection", "_pool", "_target")
+
+    def __init__(self, pool: "Pool", target: Target, connection: Connection) -> None:
+        self._pool = pool
+        self._target = target
         self._connection = connection
-        self._give_back = give_back
 
     def __enter__(self) -> Connection:
         return self._connection
 
     def __exit__(self, *_: object) -> None:
-        self._give_back(self._connection)
+        self._pool.take_back(self._target, self._connection)
 
 
 class Pool:
@@ -73,6 +76,7 @@ class Pool:
 
     async def connect(self, target: Target, patience: Patience | None = None) -> Connection:
         """A new connection, already counted as busy: end it with `lend` or `drop`."""
+        await in_task()
         try:
             async with asyncio.timeout((patience or self.patience).connect_seconds):
                 connection = await self._dial(target)
@@ -94,15 +98,18 @@ class Pool:
     async def _ask(
         self, target: Target, connection: Connection, method: bytes, parts: Sequence[Part], patience: Patience
     ) -> Lent:
-        with contextlib.ExitStack() as undo:
-            undo.callback(self.drop, connection)  # on failure, and when the client leaves while we wait
+        has_head = False
+        try:
             connection.begin(method, parts, patience)
             await connection.head()
-            undo.pop_all()
-        return self.lend(target, connection)
+            has_head = True
+        finally:
+            if not has_head:  # on failure, and when the client leaves while we wait
+                self.drop(connection)
+        return Lent(self, target, connection)
 
     def lend(self, target: Target, connection: Connection) -> Lent:
-        return Lent(connection, lambda used: self._give_back(target, used))
+        return Lent(self, target, connection)
 
     def drop(self, connection: Connection) -> None:
         self._busy.discard(connection)
@@ -119,7 +126,7 @@ class Pool:
             connection.abort()
         return None
 
-    def _give_back(self, target: Target, connection: Connection) -> None:
+    def take_back(self, target: Target, connection: Connection) -> None:
         idle = self._idle.setdefault(target, [])
         if not connection.is_reusable or len(idle) >= IDLE_CONNECTIONS:
             self.drop(connection)

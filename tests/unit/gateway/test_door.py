@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from uvicorn import Config
 
-from gpustack_lite.gateway.call import Call, UntilClientLeaves
+from gpustack_lite.gateway.call import AsgiCall, Call, UntilClientLeaves
 from gpustack_lite.gateway.door import BODY_SECONDS, HEAD_BYTES, HEAD_SECONDS, KEEP_ALIVE_SECONDS, Door, House
 from tests.fakes.clock import ManualClock
 from tests.fakes.transport import FakeTransport
@@ -33,7 +33,7 @@ class Hall:
         self.door.connection_made(self.transport)
 
     async def _app(self, scope: Any, receive: Any, send: Any) -> None:
-        call = Call(scope, receive, send, f"id-{len(self.calls)}")
+        call = AsgiCall(scope, receive, send, f"id-{len(self.calls)}")
         self.calls.append(call)
         with UntilClientLeaves(call.door):
             await self.work(call)

@@ -1,0 +1,163 @@
+"""The protocol lane: a plain inference request goes from its connection to an engine's without ASGI, without a task.
+
+It does what the ASGI lane does, by the same code: `Surface.answer` is a coroutine that a task drives there, and that
+the callbacks of the two connections drive here (`relay/runs.py`). This module is the rest of it: which requests are
+plain enough, their bodies as the door receives them, and their answers as uvicorn would have written them.
+"""
+
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import inference, paths
+from gpustack_lite.gateway.answers import Field
+from gpustack_lite.gateway.app import Surface
+from gpustack_lite.gateway.call import Call, ClientGone
+from gpustack_lite.gateway.door import Door
+from gpustack_lite.relay.runs import Bell, Run
+
+MOST_BODY_BYTES = 256 * 1024
+_BODILESS = frozenset({204, 304})
+_NOT_PLAIN = (b"expect", b"upgrade", b"transfer-encoding")
+
+
+class ProtocolLane:
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+
+    def take(self, door: Door) -> "LaneCall | None":
+        """The request whose head has come; None when it needs more than this lane has."""
+        if door.parser.get_method() != b"POST" or door.parser.get_http_version() != "1.1":
+            return None
+        path, _, query = door.url.partition(b"?")
+        if not is_inference(path):
+            return None
+        call = LaneCall(self._surface, door, path, query)
+        return call if call.is_plain else None
+
+
+def is_inference(raw_path: bytes) -> bool:
+    try:
+        return paths.without_alias(paths.canonical(raw_path)) in inference.PATHS
+    except Refusal:
+        return False
+
+
+class LaneCall(Call):
+    """A call that writes its answer itself. To uvicorn it looks like a RequestResponseCycle."""
+
+    def __init__(self, surface: Surface, door: Door, raw_path: bytes, query: bytes) -> None:
+        super().__init__(door, door.headers, surface.unique_id(), method="POST", raw_path=raw_path, query=query)
+        self._surface = surface
+        self._run: Run | None = None
+        self._is_chunked = False
+        self._body: bytes | bytearray = b""
+        self._has_more = True
+        self._arrived = Bell()
+        self._room = Bell()
+        self._defaults = door.server_state.default_headers
+        self.response_started = False
+        self.response_complete = False
+        self.disconnected = False
+        self.keep_alive = door.parser.should_keep_alive()
+
+    @property
+    def is_plain(self) -> bool:
+        """Its body's length is told and small. A large body is better off in a task, where it waits anyway."""
+        length = self.headers.get(b"content-length", b"")
+        is_small = 0 < len(length) < 8 and int(length) <= MOST_BODY_BYTES
+        return is_small and not any(name in self.headers for name in _NOT_PLAIN)
+
+    # --- what the door does ------------------------------------------------------------------------------------------
+
+    def take(self, body: bytes) -> None:
+        if self.response_complete:
+            return
+        self._body = self._body + body if self._body else body
+        if len(self._body) > HIGH_WATER_LIMIT:
+            self.door.flow.pause_reading()
+
+    def is_whole(self) -> None:
+        self._has_more = False
+
+    def go_on(self) -> None:
+        if self._run is not None:
+            self._arrived.ring()
+            return
+        self._run = self.door.task = Run(self._surface.answer(self), self._ended)
+        self._run.step()
+
+    def has_room(self) -> None:
+        self._room.ring()
+
+    @property
+    def message_event(self) -> "LaneCall":
+        return self
+
+    def set(self) -> None:
+        """uvicorn's word, when the client has left, to a cycle that may wait for a message."""
+        self._arrived.ring()
+        self._room.ring()
+
+    def _ended(self) -> None:
+        self.door.task = None
+        self._surface.metrics.count(self)
+        if not self.response_complete and not self.disconnected:
+            self.door.transport.close()
+
+    # --- what a handler does -----------------------------------------------------------------------------------------
+
+    async def receive(self) -> tuple[bytes, bool]:
+        while not self._body and self._has_more and not self.disconnected:
+            self.door.flow.resume_reading()
+            await self._arrived.wait()
+        if self.disconnected:
+            raise ClientGone
+        self.door.flow.resume_reading()
+        body, self._body = bytes(self._body), b""
+        return body, self._has_more
+
+    async def start(self, status: int, fields: list[Field], *, length: int | None = None) -> None:
+        self.status = status
+        await self._send(self._head(status, fields, length))
+
+    def _head(self, status: int, fields: list[Field], length: int | None) -> bytes:
+        self.response_started = True
+        self._is_chunked = length is None and status not in _BODILESS
+        lines = [b"%s: %s\r\n" % field for field in (*self._defaults, *self.head_fields(fields, length))]
+        if not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+        if self._is_chunked:
+            lines.append(b"transfer-encoding: chunked\r\n")
+        return STATUS_LINE[status] + b"".join(lines) + b"\r\n"
+
+    async def write(self, data: bytes) -> None:
+        await self._send(b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked and data else data)
+
+    async def finish(self, data: bytes = b"") -> None:
+        self.is_finished = True
+        if self._is_chunked:
+            data = b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data) if data else b"0\r\n\r\n"
+        await self._send(data)
+        self._complete()
+
+    async def answer(self, status: int, body: bytes, fields: list[Field]) -> None:
+        """Head and body in one write."""
+        self.status = status
+        self.is_finished = True
+        await self._send(self._head(status, fields, len(body)) + body)
+        self._complete()
+
+    def _complete(self) -> None:
+        if self.disconnected:
+            return
+        self.response_complete = True
+        if not self.keep_alive:
+            self.door.transport.close()
+        self.door.ride_ended()
+
+    async def _send(self, data: bytes) -> None:
+        while self.door.flow.write_paused and not self.disconnected:
+            await self._room.wait()
+        if not self.disconnected and data:
+            self.door.transport.write(data)
