@@ -28,6 +28,8 @@ class Said(msgspec.Struct, frozen=True):
 
 def normalise(status: int, body: bytes, *, model: str, path: str, language: Language) -> tuple[int, Document]:
     """The status and the document for the client."""
+    if status < 400:
+        return 502, of_sentence(502, Sentence("engine_redirects", {"model": model, "engine_status": status}), language)
     said = read(body)
     if status in {401, 403}:
         return 502, of_sentence(502, Sentence("engine_refused_key", {"model": model}), language)

@@ -31,8 +31,10 @@ class Passage:
     rewriter: Rewriter | None = None
 
     async def pass_on(self) -> None:
-        if self.answer.status >= 400:
+        if self.answer.status >= 300:
             await self._pass_error()
+        elif requests.is_packed(self.answer.fields):
+            await self._pass_long(bytearray())
         elif _content_type(self.answer).startswith(_SSE):
             await self._pass_stream()
         else:

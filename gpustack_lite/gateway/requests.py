@@ -25,7 +25,9 @@ _NOT_FOR_ENGINES = _SAID_BY_PROXIES | {
     b"x-request-id",
 }
 _NOT_FOR_SERVER = _SAID_BY_PROXIES | {_ADDRESS, b"x-request-id"}
-_FROM_ENGINES = frozenset({b"content-type", b"content-disposition", b"cache-control", b"retry-after"})
+_FROM_ENGINES = frozenset(
+    {b"content-type", b"content-encoding", b"content-disposition", b"cache-control", b"retry-after"}
+)
 _NOT_FROM_SERVER = frozenset({b"date", b"server", b"x-request-id"})
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
@@ -62,8 +64,14 @@ def to_server(call: Asker, method: bytes, length: int | None) -> bytes:
 
 
 def to_client(fields: Iterable[Field]) -> list[Field]:
-    """Of an engine's answer: what describes the content. Cookies and CORS rules are not an engine's to set."""
-    return [_NOSNIFF, *(field for field in fields if field[0] in _FROM_ENGINES)]
+    """Of an engine's answer: what describes the content, each once. Cookies and CORS are not an engine's to set."""
+    kept = {name: value for name, value in fields if name in _FROM_ENGINES}
+    return [_NOSNIFF, *kept.items()]
+
+
+def is_packed(fields: Iterable[Field]) -> bool:
+    """Whether an engine packed its answer although nobody asked it to: it goes on as it is, and is not counted."""
+    return any(name == b"content-encoding" and value.strip().lower() != b"identity" for name, value in fields)
 
 
 def kept_of_error(fields: Iterable[Field]) -> list[Field]:

@@ -136,6 +136,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine of the model {model} refused the platform's own key: restart the instance.",
         "模型 {model} 的引擎拒绝了平台密钥：请重启该实例。",
     ),
+    "engine_redirects": (
+        "The engine of the model {model} answered with HTTP {engine_status} instead of a result: an engine that sends "
+        "its callers elsewhere cannot be served from, so check the backend's command and version.",
+        "模型 {model} 的引擎返回了 HTTP {engine_status} 而不是结果：会把请求转向别处的引擎无法提供服务，"
+        "请检查后端的命令和版本。",
+    ),
     "engine_unknown_model": (
         "The engine behind {model} does not know the model by this name: restart the instance.",
         "{model} 背后的引擎不认识该模型名：请重启该实例。",
