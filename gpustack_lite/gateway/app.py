@@ -10,7 +10,7 @@ from uvicorn._types import ASGIReceiveCallable, ASGISendCallable
 
 from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import inference, paths
+from gpustack_lite.gateway import anthropic, inference, paths
 from gpustack_lite.gateway.call import AsgiCall, Call, ClientGone, UntilClientLeaves
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
@@ -50,6 +50,8 @@ class Surface:
             await self._serve(call)
 
     async def _serve(self, call: Call) -> None:
+        if call.path in anthropic.PATHS:
+            call.extra_fields.append((b"request-id", call.shown_id))  # where its clients look for it
         if call.path in inference.PATHS:
             _only(call, "POST")
             await self.inference.serve(call)

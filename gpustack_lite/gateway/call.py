@@ -9,14 +9,15 @@ from typing import Any
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import answers, paths
+from gpustack_lite.gateway import answers, anthropic, paths
 from gpustack_lite.gateway.answers import Document, Field
+from gpustack_lite.gateway.anthropic import errors as anthropic_errors
 from gpustack_lite.gateway.door import Door
 from gpustack_lite.messages import Language, language_of
 
 log = logging.getLogger(__name__)
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
-_RETRY_SECONDS = {503: b"2", 502: b"1"}
+_RETRY_SECONDS = {503: b"2", 502: b"1", anthropic_errors.OVERLOADED: b"2"}
 
 
 class ClientGone(Exception):
@@ -123,12 +124,18 @@ class Call:
             fields.append((b"retry-after", _RETRY_SECONDS[status]))
         await self.answer(status, answers.encode(document), fields)
 
+    async def answer_error(self, status: int, document: Document, *extra: Field) -> None:
+        """An error document, in the shape of the surface that was asked."""
+        if self.path in anthropic.PATHS:
+            status, document = anthropic_errors.shaped(status, document)
+        await self.answer_json(status, document, *extra)
+
     async def refuse(self, refusal: Refusal) -> None:
         if self.status:  # an answer has begun: another one would be read as its body
             self.cut()
             return
         extra = [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
-        await self.answer_json(refusal.status, self.document_of(refusal), *extra)
+        await self.answer_error(refusal.status, self.document_of(refusal), *extra)
 
     def document_of(self, refusal: Refusal) -> Document:
         if isinstance(refusal, answers.Explained):

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import bodies, naming, requests, splicing
+from gpustack_lite.gateway import anthropic, bodies, dialects, naming, requests, splicing, token_counting
 from gpustack_lite.gateway.answers import NotReady
+from gpustack_lite.gateway.anthropic.rewriters import Passed
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
+from gpustack_lite.gateway.dialects import Dialects, Form
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.ledger import Entry, Ledger
@@ -22,10 +24,11 @@ from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.passage import ENDS_WITH_DONE, Passage
 from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.routes import RouteTable
-from gpustack_lite.gateway.splicing import Splice, Wanted
+from gpustack_lite.gateway.splicing import Wanted
 from gpustack_lite.gateway.turns import Ask, Place, Turns
 from gpustack_lite.gateway.uploads import Upload, Uploads
 from gpustack_lite.relay import target
+from gpustack_lite.relay.connection import Connection
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.relay.pool import Lent, Pool
 from gpustack_lite.relay.runs import in_task
@@ -96,6 +99,7 @@ class Inference:
         self._limiter = limiter
         self._turns = turns
         self._reasoning = reasoning
+        self._dialects = Dialects()
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
@@ -138,34 +142,69 @@ class Inference:
                 tried.append(endpoint.instance_id)
                 is_last = len(tried) >= TRIES or not self._turns.has_another(wish.routes, tried)
                 try:
-                    await self._ask(call, wish, place, entry, is_last=is_last)
+                    if self._dialects.speaks(place.route, endpoint, call.path):
+                        await self._ask(call, wish, self._as_it_came(wish, place), place, entry, is_last=is_last)
+                    else:
+                        await self._translate(call, wish, place, entry, is_last=is_last)
                     return
                 except AnotherReplica:
                     continue
 
-    async def _ask(self, call: Call, wish: Wish, place: Place, entry: Entry, *, is_last: bool) -> None:
+    def _as_it_came(self, wish: Wish, place: Place) -> Form:
+        path = wish.ask.path
+        splice = splicing.splice_for(wish.asked.model, place.endpoint, place.route, path, self._reasoning)
+        rewriter = wish.rewriter or splice
+        if path in anthropic.PATHS:
+            return Form(path, wish.pieces, False, Passed(rewriter), may_change=not place.route.paths)
+        return Form(path, wish.pieces, wish.hides_usage, rewriter)
+
+    async def _translate(self, call: Call, wish: Wish, place: Place, entry: Entry, *, is_last: bool) -> None:
+        if call.path == anthropic.COUNT_TOKENS:
+            await self._count(call, wish, place, entry)
+            return
+        form = dialects.translated(wish.pieces, place.route.abilities.get("spelling"), call.document_of)
+        await self._ask(call, wish, form, place, entry, is_last=is_last)
+
+    async def _count(self, call: Call, wish: Wish, place: Place, entry: Entry) -> None:
+        conversation = dialects.conversation(wish.pieces, place.endpoint)
         entry.instance_id = place.endpoint.instance_id
         try:
-            lent = await self._send(call, wish, place, may_repeat=is_last)
+            counted = await token_counting.count(call, conversation, place.endpoint, self._pool)
+        except UpstreamFailed as failure:
+            raise self._failed(failure, entry, is_last=True) from failure
+        if counted is None:
+            entry.end(404, "tokens_not_countable")
+            raise Refusal("tokens_not_countable", status=404, param="model", model=wish.asked.model)
+        entry.end(200)
+        await call.answer_json(200, {"input_tokens": counted})
+
+    async def _ask(self, call: Call, wish: Wish, form: Form, place: Place, entry: Entry, *, is_last: bool) -> None:
+        entry.instance_id = place.endpoint.instance_id
+        try:
+            lent = await self._send(call, wish, form, place, may_repeat=is_last)
         except UpstreamFailed as failure:
             raise self._failed(failure, entry, is_last=is_last) from failure
         with lent as answer:
-            place.flight.answer = answer
             if answer.status == 503 and not is_last:
                 raise AnotherReplica
-            wish.let_go()
-            now = self._ledger.clock.monotonic
-            patience = self._pool.patience
-            rewriter = wish.rewriter or self._splice(wish, place)
-            await Passage(call, answer, entry, wish.hides_usage, patience, now, rewriter).pass_on()
+            if not (form.may_change and answer.status in dialects.LACKING):
+                place.flight.answer = answer
+                wish.let_go()
+                await self._pass_on(call, answer, form, entry)
+                return
+        entry.instance_id = None  # it did not know the path: nothing has been done yet
+        self._dialects.note_lack(place.endpoint, call.path)
+        await self._translate(call, wish, place, entry, is_last=is_last)
 
-    def _splice(self, wish: Wish, place: Place) -> Splice | None:
-        return splicing.splice_for(wish.asked.model, place.endpoint, place.route, wish.ask.path, self._reasoning)
+    async def _pass_on(self, call: Call, answer: Connection, form: Form, entry: Entry) -> None:
+        now, patience = self._ledger.clock.monotonic, self._pool.patience
+        await Passage(call, answer, entry, form.hides_usage, patience, now, form.rewriter, form.path).pass_on()
 
-    async def _send(self, call: Call, wish: Wish, place: Place, *, may_repeat: bool) -> Lent:
+    async def _send(self, call: Call, wish: Wish, form: Form, place: Place, *, may_repeat: bool) -> Lent:
         endpoint = place.endpoint
-        pieces = _for_engine(wish, place)
-        head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces))
+        pieces = _for_engine(wish, form, place)
+        path = None if form.path == call.path else form.path
+        head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)
         return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces], may_repeat=may_repeat)
 
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
@@ -179,9 +218,9 @@ class Inference:
         return refusal
 
 
-def _for_engine(wish: Wish, place: Place) -> list[Piece]:
+def _for_engine(wish: Wish, form: Form, place: Place) -> list[Piece]:
     """The body under the name, and with the reasoning in the spelling, that this engine knows."""
-    pieces = list(wish.pieces)
+    pieces = list(form.pieces)
     reads = place.route.abilities.get("spelling")
     if reads is not None and wish.ask.path == splicing.CHAT and splicing.is_misspelt(wish.ask.body, reads):
         pieces = [splicing.as_read(b"".join(pieces), reads)]

@@ -14,6 +14,8 @@ from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
 
 ENDS_WITH_DONE = frozenset({"/v1/chat/completions", "/v1/completions"})
+TRANSLATED_BYTES = 64 * 1024**2
+"""The longest answer that is held to be translated."""
 _SSE = b"text/event-stream"
 _UNBUFFERED = (b"x-accel-buffering", b"no")
 
@@ -29,6 +31,8 @@ class Passage:
     patience: Patience
     now: Callable[[], float]
     rewriter: Rewriter | None = None
+    path: str = ""
+    """What the engine was asked; the call's own where nothing is translated."""
 
     async def pass_on(self) -> None:
         if self.answer.status >= 300:
@@ -48,7 +52,7 @@ class Passage:
         self.entry.end(status, "engine_error")
         if self.rewriter is not None:
             document = self.rewriter.refused(status, document)
-        await self.call.answer_json(status, document, *requests.kept_of_error(self.answer.fields))
+        await self.call.answer_error(status, document, *requests.kept_of_error(self.answer.fields))
 
     async def _read_error(self) -> bytes:
         """As much as is worth reading; when it breaks off, its status says enough."""
@@ -63,25 +67,33 @@ class Passage:
     async def _pass_whole(self) -> None:
         """What is no stream is sent when it is complete, so that a broken answer can still be told as an error."""
         first = bytearray()
+        most = TRANSLATED_BYTES if self.rewriter is not None and self.rewriter.needs_whole else tokens.WHOLE_BYTES
         try:
-            while len(first) <= tokens.WHOLE_BYTES and (data := await self.answer.read()):
+            while len(first) <= most and (data := await self.answer.read()):
                 first += data
         except UpstreamFailed as failure:
             raise self._broken(failure) from failure
-        if len(first) > tokens.WHOLE_BYTES:
+        if len(first) > most:
             await self._pass_long(first)
             return
         self.entry.usage = tokens.of_answer(first)
-        self.entry.end(self.answer.status)
         whole = self._rewritten(bytes(first))
+        self.entry.end(self.answer.status)
         await self.call.answer(self.answer.status, whole, requests.to_client(self.answer.fields))
 
     def _rewritten(self, body: bytes) -> bytes:
-        is_concerned = self.rewriter is not None and b"json" in _content_type(self.answer)
-        return self.rewriter.whole(body) if self.rewriter is not None and is_concerned else body
+        if self.rewriter is None or (b"json" not in _content_type(self.answer) and not self.rewriter.needs_whole):
+            return body
+        try:
+            return self.rewriter.whole(body)
+        except Refusal as refusal:
+            self.entry.end(refusal.status, refusal.code)
+            raise
 
     async def _pass_long(self, first: bytearray) -> None:
         """Too long to be held: it goes on as it comes, and its usage is looked for at both ends."""
+        if self.rewriter is not None and self.rewriter.needs_whole:
+            raise self._broken(UpstreamFailed("answer_too_long", has_answered=True))
         fields, length = requests.to_client(self.answer.fields), requests.length_of(self.answer.fields)
         beginning = self._rewritten(bytes(first))
         if length is not None:
@@ -121,7 +133,8 @@ class Passage:
             self.entry.note_content(self.now())
             if passed:
                 await self.call.write(passed)
-        if self.answer.is_close_delimited and self.call.path in ENDS_WITH_DONE and not events.is_done:
+        path = self.path or self.call.path
+        if self.answer.is_close_delimited and path in ENDS_WITH_DONE and not events.is_done:
             raise UpstreamFailed("closed_early", has_answered=True)  # the end of its process looks the same
 
     async def _break_off(self, failure: UpstreamFailed) -> None:

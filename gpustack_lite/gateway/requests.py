@@ -48,14 +48,15 @@ class Asker(Protocol):
         """Canonical path and query."""
 
 
-def to_engine(call: Asker, endpoint: Endpoint, length: int) -> bytes:
-    """No credential of the client travels on; the engine's own key does."""
+def to_engine(call: Asker, endpoint: Endpoint, length: int, path: str | None = None) -> bytes:
+    """No credential of the client travels on; the engine's own key does. `path` where it is another than was asked."""
     fields: list[Field] = [
         (b"host", target.parse(endpoint.address).host_field),
         (b"authorization", b"Bearer " + endpoint.engine_key.encode()),
         (b"x-request-id", call.shown_id),
     ]
-    return serialise(b"POST", call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_ENGINES), length=length)
+    where = call.target if path is None else path.encode()
+    return serialise(b"POST", where, fields + end_to_end(call.fields, drop=_NOT_FOR_ENGINES), length=length)
 
 
 def to_server(call: Asker, method: bytes, length: int | None) -> bytes:

@@ -8,6 +8,10 @@ from gpustack_lite.gateway.answers import Document
 class Rewriter(Protocol):
     """Changes one answer. It is asked only for what the engine said, and never invents an end."""
 
+    @property
+    def needs_whole(self) -> bool:
+        """Whether an event or an answer in pieces is of no use to it: nothing may pass that it has not seen."""
+
     def whole(self, body: bytes) -> bytes:
         """An answer that is no stream; of one that is too long to be held, its first MiB."""
 

@@ -54,6 +54,7 @@ class Splice:
     """A Rewriter. `model` is the public name, None where the engine uses it itself."""
 
     __slots__ = ("_model", "_respelling")
+    needs_whole = False
 
     def __init__(self, model: str | None, respelling: Respelling | None) -> None:
         self._model = None if model is None else msgspec.json.encode(model)

@@ -8,6 +8,7 @@ import msgspec
 from gpustack_lite.domain import Usage
 from gpustack_lite.gateway import jsonspans, tokens
 from gpustack_lite.gateway.rewriting import Rewriter
+from gpustack_lite.relay.failures import UpstreamFailed
 
 LONGEST_EVENT_BYTES = 4 * 1024**2
 """A longer one is passed on in pieces: nobody holds an image for the sake of a token count."""
@@ -15,7 +16,7 @@ _BOUNDARY = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _CONTENT = re.compile(rb'"(?:content|text|reasoning_content|reasoning|arguments|thinking)":\s?"[^"]')
 _DONE = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
-_ERROR = re.compile(rb'(?:^|[\r\n])data: ?\{\s*"error"')
+_ERROR = re.compile(rb'(?:^|[\r\n])(?:data: ?\{\s*"error"|event: ?error[\r\n])')
 _NULL_USAGE_END = re.compile(rb',\s?"usage":\s?null\}(?=[\r\n])')
 
 
@@ -53,6 +54,8 @@ class EventFilter:
     def _held_back(self) -> bytes:
         if len(self._held) <= LONGEST_EVENT_BYTES and not self._is_in_long_event:
             return b""
+        if self._rewriter is not None and self._rewriter.needs_whole:
+            raise UpstreamFailed("answer_too_long", has_answered=True)
         self._is_in_long_event = True
         keep = 3  # a boundary may be cut here
         piece = bytes(self._held[:-keep])
@@ -68,7 +71,7 @@ class EventFilter:
         self.content_frames += len(_CONTENT.findall(complete))
         if b"[DONE]" in complete and _DONE.search(complete):
             self.is_done = True
-        if b'"error"' in complete and _ERROR.search(complete):
+        if b"error" in complete and _ERROR.search(complete):
             self.has_error = True
         if self._rewriter is not None:
             return b"".join(self._rewriter.event(self._account(event)) for event in _events(complete))

@@ -115,6 +115,35 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The name {model} leads to models that do not exist ({models}): deploy one of them, or change the route.",
         "名称 {model} 指向的模型均不存在（{models}）：请部署其中之一，或修改该路由。",
     ),
+    "anthropic_field_missing": (
+        "The field {field} is missing: a message cannot be asked for without it.",
+        "缺少字段 {field}：没有它就无法请求消息。",
+    ),
+    "anthropic_field_wrong": (
+        "The field {field} is of the wrong kind: it takes {expected}.",
+        "字段 {field} 的类型不正确：应为 {expected}。",
+    ),
+    "anthropic_not_translated": (
+        "The engine behind this model speaks chat completions only, and {field} ({what}) has no counterpart there: "
+        "leave it out, or use a model whose engine serves /v1/messages itself.",
+        "该模型背后的引擎只支持 chat completions，其中没有与 {field}（{what}）对应的内容：请去掉它，"
+        "或使用引擎自身支持 /v1/messages 的模型。",
+    ),
+    "anthropic_answer_unreadable": (
+        "The engine of the model {model} answered with something that is no whole chat completion: "
+        "look at the instance's log.",
+        "模型 {model} 的引擎返回的内容不是完整的 chat completion：请查看实例日志。",
+    ),
+    "anthropic_tool_arguments": (
+        "The model {model} called a tool with arguments that are no JSON object: ask again, or describe the tool more "
+        "closely.",
+        "模型 {model} 调用工具时给出的参数不是 JSON 对象：请重试，或更明确地描述该工具。",
+    ),
+    "tokens_not_countable": (
+        "The engine behind the model {model} has no tokenizer that can be asked: tokens are counted only by the "
+        "engine itself, in the usage of each answer.",
+        "模型 {model} 背后的引擎没有可供查询的分词器：令牌数只能由引擎自身统计，见每次答复的 usage。",
+    ),
     # what went wrong behind us
     "engine_unreachable": (
         "No replica of the model {model} could be reached: try again in a few seconds.",

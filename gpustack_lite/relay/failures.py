@@ -10,6 +10,7 @@ Cause = Literal[
     "idle_timeout",
     "not_http",
     "head_too_large",
+    "answer_too_long",
 ]
 
 
