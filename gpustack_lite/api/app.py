@@ -23,6 +23,7 @@ from gpustack_lite.api.routes import (
     instances,
     internal,
     keys,
+    model_routes,
     models,
     usage,
     users,
@@ -33,7 +34,7 @@ from gpustack_lite.api.schemas.public import ErrorShape
 
 PREFIX = "/api/v1"
 CONSOLE_FILES = Path(gpustack_lite.__file__).parent / "ui"
-MANAGEMENT = (auth, users, models, instances, workers, devices, keys, backends, events, usage, watch)
+MANAGEMENT = (auth, users, models, model_routes, instances, workers, devices, keys, backends, events, usage, watch)
 
 
 def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:

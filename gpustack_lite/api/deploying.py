@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from backends import registry
 from backends.base import Want
-from gpustack_lite.api import rules, specs
+from gpustack_lite.api import routing, rules, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
@@ -19,18 +17,19 @@ from gpustack_lite.errors import Refusal
 async def create(context: Context, body: ModelCreate, created_by: int) -> dict[str, Any]:
     rules.check_name(body.name)
     async with context.db.read() as session:
-        await _must_be_free(session, body.name)
+        await routing.must_be_free(session, body.name)
     await specs.check(context, body)
     await _must_suit_its_files(context, body)
     now = context.ports.clock.wall()
     spec = specs.columns(body, context.settings.restart_limit)
     model = Model(name=body.name, **spec, created_by=created_by, created_at=now, updated_at=now)
     async with context.db.write() as session:
-        await _must_be_free(session, body.name)
+        await routing.must_be_free(session, body.name)
         session.add(model)
         await session.flush()
         await events.insert_event(session, context.ports.clock, "model_created", model=model)
         document = await models.record_put(session, model, context.ports.clock)
+        await routing.note_model(context, session, model.name)
     context.signals.touch("models", "changes")
     return document
 
@@ -85,11 +84,6 @@ async def _must_suit_its_files(context: Context, body: ModelCreate) -> None:
             raise
 
 
-async def _must_be_free(session: AsyncSession, name: str) -> None:
-    if await models.by_name(session, name) is not None:
-        raise Refusal("model_name_taken", status=409, param="name", name=name)
-
-
 async def start(context: Context, ref: str) -> dict[str, Any]:
     """Also what a person does after instances gave up: they are tried again."""
     clock = context.ports.clock
@@ -120,5 +114,6 @@ async def delete(context: Context, ref: str) -> None:
     """Its instances are ended by `replicas`, which finds them without a model."""
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
+        await routing.must_not_be_led_to(session, model.name)
         await models.remove(session, model, context.ports.clock)
     context.signals.touch("models", "changes")

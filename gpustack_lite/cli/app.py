@@ -16,7 +16,7 @@ from gpustack_lite.errors import Refusal
 
 COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
-    *("models", "chat", "instances", "workers", "devices", "backends"),
+    *("models", "routes", "chat", "instances", "workers", "devices", "backends"),
     *("keys", "users", "usage", "events"),
 )
 

@@ -1,12 +1,12 @@
 """The public documents of rows, in the shapes that scripts rely on; texts are added by `localise` for one reader."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from gpustack_lite.db import model_state
-from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, Worker, WorkerDevice
+from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, ModelRouteRow, Worker, WorkerDevice
 from gpustack_lite.domain import Sentence
 from gpustack_lite.messages import Language, text
 from gpustack_lite.wire import Serving
@@ -39,6 +39,21 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "launch_generation": model.launch_generation,
         "created_at": iso(model.created_at),
         "updated_at": iso(model.updated_at),
+    }
+
+
+def model_route_document(row: ModelRouteRow, missing: Collection[str]) -> Document:
+    """`missing` are names of models that do not exist."""
+    named = [*(each["model"] for each in row.targets), *row.fallback]
+    gone = [name for name in dict.fromkeys(named) if name in missing]
+    return {
+        "id": row.id,
+        "name": row.name,
+        "targets": row.targets,
+        "fallback": row.fallback,
+        "warnings": [{"code": "route_target_missing", "params": {"name": row.name, "model": name}} for name in gone],
+        "created_at": iso(row.created_at),
+        "updated_at": iso(row.updated_at),
     }
 
 

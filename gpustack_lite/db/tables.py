@@ -289,7 +289,7 @@ class Change(SQLModel, table=True):
     id: int = Field(primary_key=True, sa_type=BigInteger)
     at: datetime = Field(sa_type=UtcTime)
     kind: str
-    """"model", "instance", "worker", "key", "event"."""
+    """"model", "model_route", "instance", "worker", "key", "event"."""
     op: str
     """"put" or "delete"."""
     object_id: int

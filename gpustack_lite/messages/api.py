@@ -133,6 +133,31 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is already a model named {name}: choose another name or change that model.",
         "已存在名为 {name} 的模型：请换一个名称或修改该模型。",
     ),
+    # routes of models
+    "route_name_taken": (
+        "There is already a route named {name}: choose another name or change that route.",
+        "已存在名为 {name} 的路由：请换一个名称或修改该路由。",
+    ),
+    "model_has_routes": (
+        "The model {name} is what these routes lead to: {routes}. Change or delete them first.",
+        "以下路由指向模型 {name}：{routes}。请先修改或删除它们。",
+    ),
+    "route_names_twice": (
+        "The route names the model {model} twice: name it once, with the weight that it is to have.",
+        "该路由重复列出了模型 {model}：请只列一次，并给出所需的权重。",
+    ),
+    "route_without_weight": (
+        "No target of the route {name} has a weight above 0, so nothing would be served: give one of them a weight.",
+        "路由 {name} 的所有目标权重都为 0，不会提供任何服务：请至少给一个目标设置权重。",
+    ),
+    "route_leads_to_route": (
+        "{route} is a route itself, and routes lead to models only: name the models that it leads to.",
+        "{route} 本身是一个路由，而路由只能指向模型：请直接列出它所指向的模型。",
+    ),
+    "route_target_missing": (
+        "The route {name} names the model {model}, which does not exist: it is passed over until it is deployed.",
+        "路由 {name} 指向的模型 {model} 不存在：在部署之前会被跳过。",
+    ),
     "name_length": (
         "A name must have 1 to {longest} characters, not {length}.",
         "名称长度应为 1 到 {longest} 个字符，而不是 {length}。",

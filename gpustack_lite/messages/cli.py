@@ -192,6 +192,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "密钥 {name}（仅显示这一次）：\n{key}",
     ),
     "key_deleted": ("The key {name} is deleted and no longer works.", "密钥 {name} 已删除并失效。"),
+    "route_created": ("The name {name} can be used as a model.", "名称 {name} 已可作为模型使用。"),
+    "route_changed": ("The route {name} is changed.", "路由 {name} 已修改。"),
+    "route_deleted": ("The route {name} is deleted; its models stay.", "路由 {name} 已删除，其模型保留。"),
+    "needs_target": (
+        "name at least one model: --target MODEL or --target MODEL=WEIGHT",
+        "请至少指定一个模型：--target 模型 或 --target 模型=权重",
+    ),
+    "nothing_to_route": (
+        "say what is to change: --target, --fallback or --no-fallback",
+        "请指明要修改的内容：--target、--fallback 或 --no-fallback",
+    ),
     "password_reset": (
         "The new password of {username}, shown this once; it is to be changed at the next sign-in:\n{password}",
         "{username} 的新密码（仅显示这一次），下次登录时需要修改：\n{password}",
@@ -312,6 +323,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_device_kinds": ("DEVICE KINDS", "设备类型"),
     "column_devices": ("DEVICES", "设备"),
     "column_expires_at": ("EXPIRES", "过期时间"),
+    "column_fallback": ("FALLBACK", "备用"),
     "column_health": ("HEALTH", "健康"),
     "column_id": ("ID", "编号"),
     "column_instance_id": ("INSTANCE", "实例"),
@@ -342,6 +354,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_simulated": ("SIMULATED", "模拟"),
     "column_source": ("SOURCE", "来源"),
     "column_state": ("STATE", "状态"),
+    "column_targets": ("TARGETS", "目标"),
     "column_temperature_c": ("TEMPERATURE (°C)", "温度(°C)"),
     "column_user": ("USER", "用户"),
     "column_username": ("USER", "用户"),

@@ -15,6 +15,7 @@ Run it
 
 Use it
   models      deploy, list, show, stop, start, scale, delete, logs
+  routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
   keys        API keys for programs: create, list, delete
   usage       tokens and requests by model, key or user
@@ -49,6 +50,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
 
 使用
   models      deploy、list、show、stop、start、scale、delete、logs
+  routes      模型的别名与加权路由:list、show、create、update、delete
   chat        在终端中与模型对话
   keys        程序使用的 API 密钥:create、list、delete
   usage       按模型、密钥或用户统计请求数与 token 数
@@ -281,6 +283,34 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_key_days": ("Works for so many days.", "有效天数。"),
     "help_keys_list": ("All keys, without their secrets.", "全部密钥（不含密文）。"),
     "help_keys_delete": ("Delete a key; it stops working within seconds.", "删除密钥，数秒内失效。"),
+    "help_routes": (
+        "Routes: other names for models, or one name over several of them.",
+        "路由：模型的别名，或覆盖多个模型的同一名称。",
+    ),
+    "help_route_name": ("The public name.", "对外名称。"),
+    "help_route_target": (
+        "A model behind the name, and its share of the requests (0 to 1000, 1); may be given several times.",
+        "该名称背后的模型及其请求份额（0 到 1000，默认 1），可重复给出。",
+    ),
+    "help_route_fallback": (
+        "Serves when no target can; may be given several times.",
+        "当所有目标都不可用时提供服务，可重复给出。",
+    ),
+    "help_route_no_fallback": ("Take every fallback away.", "移除全部备用模型。"),
+    "help_routes_list": ("All routes.", "全部路由。"),
+    "help_routes_show": ("One route.", "某个路由。"),
+    "help_routes_create": ("Let a name lead to models.", "让一个名称指向模型。"),
+    "help_routes_create_examples": (
+        "\b\nExamples:\n  gpustack-lite routes create gpt-4o --target qwen\n"
+        "  gpustack-lite routes create chat --target new=1 --target old=9 --fallback small",
+        "\b\n示例：\n  gpustack-lite routes create gpt-4o --target qwen\n"
+        "  gpustack-lite routes create chat --target new=1 --target old=9 --fallback small",
+    ),
+    "help_routes_update": (
+        "Replace the targets or the fallback; requests in flight are not touched.",
+        "替换目标或备用模型，不影响进行中的请求。",
+    ),
+    "help_routes_delete": ("Take the name away; its models stay.", "移除该名称，其模型保留。"),
     "help_users": ("Users: who may sign in.", "用户：谁可以登录。"),
     "help_username": ("Name of the user.", "用户名。"),
     "help_users_list": ("All users.", "全部用户。"),

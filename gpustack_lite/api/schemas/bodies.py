@@ -97,3 +97,28 @@ class ModelCreate(Body):
     placement: PlacementSpec = PlacementSpec()
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
     serving: ServingSpec = ServingSpec()
+
+
+class RouteTargetSpec(Body):
+    model: Name
+    weight: Annotated[StrictInt, Field(ge=0, le=1000)] = 1
+
+
+Targets = Annotated[list[RouteTargetSpec], Field(min_length=1, max_length=100)]
+Fallbacks = Annotated[list[Name], Field(max_length=100)]
+
+
+class ModelRouteCreate(Body):
+    """A public name over models: with one target it is an alias."""
+
+    name: StrictStr
+    targets: Targets
+    fallback: Fallbacks = []
+
+
+class ModelRoutePatch(Body):
+    """Only what is present is changed; a list replaces the list."""
+
+    name: StrictStr | None = None
+    targets: Targets | None = None
+    fallback: Fallbacks | None = None

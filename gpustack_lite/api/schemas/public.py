@@ -122,6 +122,21 @@ class ModelShape(Shape):
     updated_at: str
 
 
+class RouteTargetShape(Shape):
+    model: str
+    weight: int
+
+
+class ModelRouteShape(Shape):
+    id: int
+    name: str
+    targets: list[RouteTargetShape]
+    fallback: list[str]
+    warnings: list[Told]
+    created_at: str
+    updated_at: str
+
+
 class ReasonShape(Told):
     worker: str | None
     check: str

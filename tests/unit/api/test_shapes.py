@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gpustack_lite.api.schemas import public
-from gpustack_lite.db.tables import CustomBackend, Event, UsageRecord
+from gpustack_lite.db.tables import CustomBackend, Event, ModelRouteRow, UsageRecord
 from tests.fakes.clock import START
 from tests.fakes.management import Api
 from tests.fakes.rows import a_device, a_model, a_placed_instance, a_worker, an_instance
@@ -38,12 +38,15 @@ async def cluster(api: Api) -> None:
     await api.add(an_instance(None, reasons=[REASON], remedies=[REMEDY], reason_counts={"memory": 1}))
     await api.add(Event(at=START, kind="move", model_id=1, model_name="m", code=SAID["code"], params=SAID["params"]))
     await api.add(UsageRecord(request_id="r", model="m", path="/v1/x", started_at=START, seconds=1.5, status=200))
+    route = {"targets": [{"model": "gone", "weight": 1}], "created_at": START, "updated_at": START}
+    await api.add(ModelRouteRow(name="alias", **route))
     await api.add(CustomBackend(name="mine", spec=spec, created_at=START))
 
 
 LISTS: list[tuple[str, type[BaseModel]]] = [
     ("models", public.Listed[public.ModelShape]),
     ("models/m/instances", public.Listed[public.InstanceShape]),
+    ("model-routes", public.Listed[public.ModelRouteShape]),
     ("instances", public.Listed[public.InstanceShape]),
     ("workers", public.Listed[public.WorkerShape]),
     ("devices", public.Listed[public.DeviceShape]),
@@ -57,6 +60,7 @@ LISTS: list[tuple[str, type[BaseModel]]] = [
 ]
 ONES: list[tuple[str, type[BaseModel]]] = [
     ("models/m", public.ModelShape),
+    ("model-routes/alias", public.ModelRouteShape),
     ("instances/1", public.InstanceShape),
     ("instances/2", public.InstanceShape),
     ("workers/w1", public.WorkerShape),
