@@ -72,11 +72,16 @@ def _decode(body: Bytes) -> _Peek:
             body.decode("utf-8")  # msgspec passes over strings that it need not keep
         return _peek.decode(body)
     except UnicodeDecodeError as error:
-        raise Refusal("body_not_utf8", position=error.start) from error
+        raise _not_json(body, Refusal("body_not_utf8", position=error.start)) from error
     except msgspec.ValidationError as error:
         raise Refusal("body_not_object") from error
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Refusal("body_not_json", why=str(error)) from error
+        raise _not_json(body, Refusal("body_not_json", why=str(error))) from error
+
+
+def _not_json(body: Bytes, refusal: Refusal) -> Refusal:
+    """A form is told what it is: its first bytes are those of no JSON."""
+    return Refusal("form_not_wanted", status=415) if body.startswith(b"--") else refusal
 
 
 def _model(peek: _Peek) -> str:

@@ -257,6 +257,8 @@ class Door(HttpToolsProtocol):
             self._ride.is_whole()
         else:
             super().on_message_complete()
+            if not self.pipeline:
+                self.flow.resume_reading()  # a large last piece has paused it, and nobody would see the client leave
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle

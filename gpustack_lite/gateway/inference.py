@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import anthropic, bodies, dialects, naming, requests, splicing, token_counting
+from gpustack_lite.gateway import anthropic, bodies, dialects, forms, naming, requests, splicing, token_counting
 from gpustack_lite.gateway.answers import NotReady
 from gpustack_lite.gateway.anthropic.rewriters import Passed
 from gpustack_lite.gateway.bodies import Asked, Piece
@@ -18,6 +18,8 @@ from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
 from gpustack_lite.gateway.dialects import Dialects, Form
 from gpustack_lite.gateway.engine_failures import refusal_of
+from gpustack_lite.gateway.form_uploads import FormUpload, FormUploads
+from gpustack_lite.gateway.forms import Fields
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.ledger import Entry, Ledger
 from gpustack_lite.gateway.limits import Limiter
@@ -34,7 +36,7 @@ from gpustack_lite.relay.pool import Lent, Pool
 from gpustack_lite.relay.runs import in_task
 from gpustack_lite.wire import Credential, ModelRoute
 
-PATHS = frozenset(
+JSON_PATHS = frozenset(
     {
         "/v1/audio/speech",
         "/v1/chat/completions",
@@ -50,6 +52,7 @@ PATHS = frozenset(
         "/v2/rerank",
     }
 )
+PATHS = JSON_PATHS | forms.PATHS
 """Nothing else of an engine is reachable: /v1/load_lora_adapter and its like stay inside."""
 TRIES = 2
 
@@ -63,8 +66,9 @@ class Wish:
     ask: Ask
     pieces: list[Piece]
     hides_usage: bool
-    upload: Upload
+    upload: Upload | FormUpload
     rewriter: Rewriter | None = None
+    fields: Fields | None = None
 
     def let_go(self) -> None:
         """The engine has begun to answer: nobody will send the body again."""
@@ -85,6 +89,7 @@ class Inference:
         ledger: Ledger,
         uploads: Uploads,
         *,
+        form_uploads: FormUploads,
         catch_up: CatchUp,
         limiter: Limiter,
         turns: Turns,
@@ -95,6 +100,7 @@ class Inference:
         self._pool = pool
         self._ledger = ledger
         self._uploads = uploads
+        self._form_uploads = form_uploads
         self._catch_up = catch_up
         self._limiter = limiter
         self._turns = turns
@@ -103,31 +109,42 @@ class Inference:
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
-        with self._uploads.held(call) as upload:
+        with (self._form_uploads if call.path in forms.PATHS else self._uploads).held(call) as upload:
             wish = await self._wish(call, upload, credential)
             hold = self._limiter.enter(credential, wish.routes[0])
             call.extra_fields += hold.fields
             with self._ledger.open(call.id, credential, wish.routes[0].name, call.path, hold) as entry:
+                entry.audio_seconds = wish.fields.audio_seconds if wish.fields else None
                 await self._try_replicas(call, wish, entry)
 
-    async def _wish(self, call: Call, upload: Upload, credential: Credential) -> Wish:
+    async def _form_wish(self, call: Call, upload: FormUpload, credential: Credential) -> Wish:
+        fields = await upload.read()
+        routes = naming.able(fields.model, await self._routes(fields.model, credential), call.path)
+        asked = Asked(fields.model, fields.is_stream, wants_usage=False, stream_options=None)
+        ask = Ask(credential, call.path, upload.kept_bytes, None, fields.is_stream, b"")
+        return Wish(routes, asked, ask, [], hides_usage=False, upload=upload, fields=fields)
+
+    async def _wish(self, call: Call, upload: Upload | FormUpload, credential: Credential) -> Wish:
         """A stream is asked for its usage always: it is counted, and taken out again where the client did not ask."""
+        if isinstance(upload, FormUpload):
+            return await self._form_wish(call, upload, credential)
         body = await upload.read()
         asked = bodies.read(body)
         is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
         pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
         ask = Ask(credential, call.path, len(body), asked.most_tokens, asked.is_stream, body)
-        routes = await self._routes(asked.model)
-        if not may_use(credential, asked.model):
-            raise Refusal("model_not_allowed", status=403, param="model", model=asked.model)
+        routes = await self._routes(asked.model, credential)
         return Wish(naming.able(asked.model, routes, call.path), asked, ask, pieces, is_ours, upload)
 
-    async def _routes(self, name: str) -> tuple[ModelRoute, ...]:
+    async def _routes(self, name: str, credential: Credential) -> tuple[ModelRoute, ...]:
         """Before we say that there is no model, or no replica, we ask whether that is still so."""
         if not self._table.is_served(name):
             await in_task()
             await self._catch_up()
-        return self._table.resolve(name)
+        routes = self._table.resolve(name)
+        if not may_use(credential, name):
+            raise Refusal("model_not_allowed", status=403, param="model", model=name)
+        return routes
 
     async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:
         tried: list[int] = []
@@ -202,6 +219,8 @@ class Inference:
 
     async def _send(self, call: Call, wish: Wish, form: Form, place: Place, *, may_repeat: bool) -> Lent:
         endpoint = place.endpoint
+        if isinstance(wish.upload, FormUpload) and wish.fields is not None:
+            return await wish.upload.send(self._pool, endpoint, wish.fields, may_repeat=may_repeat)
         pieces = _for_engine(wish, form, place)
         path = None if form.path == call.path else form.path
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)

@@ -12,6 +12,7 @@ from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
 from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
+from gpustack_lite.gateway.form_uploads import FormUploads
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.gate import Gate
 from gpustack_lite.gateway.health import Health
@@ -57,7 +58,7 @@ class Parts:
     ) -> None:
         self.ports = ports
         self.signals = Signals()
-        folder = data_dir / "gateway"
+        self._folder = folder = data_dir / "gateway"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         patience = Patience(settings.connect_seconds, settings.first_byte_seconds, settings.idle_seconds)
         self.pool = Pool(ports.network, ports.clock, patience)
@@ -82,6 +83,7 @@ class Parts:
         gate = Gate(self.table, self.freshness, self.ports.clock)
         catch_up = CatchUp(self.poll)
         uploads = Uploads(settings.request_body_bytes)
+        form_uploads = FormUploads(settings.upload_bytes, self._folder / "uploads")
         return Surface(
             inference=Inference(
                 self.table,
@@ -89,6 +91,7 @@ class Parts:
                 self.pool,
                 self.ledger,
                 uploads,
+                form_uploads=form_uploads,
                 catch_up=catch_up,
                 limiter=Limiter(),
                 turns=Turns(self.table, self.balancer),
@@ -97,16 +100,17 @@ class Parts:
             listing=Listing(self.table, gate, catch_up),
             relaying=self.relaying,
             health=Health(self.freshness, server),
-            metrics=Metrics(gate, self._gauges(uploads), self.ports.disk, cli_token_file),
+            metrics=Metrics(gate, self._gauges(uploads, form_uploads), self.ports.disk, cli_token_file),
             unique_id=numbered(self.ports.randomness.unique_id()),
         )
 
-    def _gauges(self, uploads: Uploads) -> dict[str, Gauge]:
+    def _gauges(self, uploads: Uploads, form_uploads: FormUploads) -> dict[str, Gauge]:
         return {
             "requests_in_flight": lambda: self.ledger.in_flight,
             "connections": lambda: len(self.house.state.connections),
             "leases": lambda: sum(self.table.leases().values()),
             "held_body_bytes": lambda: uploads.held_bytes,
+            "upload_bytes": lambda: form_uploads.kept_bytes,
             "routes_age_seconds": lambda: self.freshness.age_seconds or 0.0,
             "spool_rows": lambda: self.spool.waiting_rows,
             "spool_dropped_rows": lambda: self.spool.dropped_rows + self.ledger.dropped_rows,

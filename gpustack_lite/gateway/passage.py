@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import answers, engine_errors, requests, tokens
+from gpustack_lite.gateway import answers, engine_errors, media, requests, tokens
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.ledger import Entry
@@ -41,6 +41,8 @@ class Passage:
             await self._pass_long(bytearray())
         elif _content_type(self.answer).startswith(_SSE):
             await self._pass_stream()
+        elif _content_type(self.answer).startswith(media.BINARY):
+            await self._pass_binary()
         else:
             await self._pass_whole()
 
@@ -77,6 +79,7 @@ class Passage:
             await self._pass_long(first)
             return
         self.entry.usage = tokens.of_answer(first)
+        self._note_media(first)
         whole = self._rewritten(bytes(first))
         self.entry.end(self.answer.status)
         await self.call.answer(self.answer.status, whole, requests.to_client(self.answer.fields))
@@ -100,11 +103,14 @@ class Passage:
             length += len(beginning) - len(first)
         await self.call.start(self.answer.status, fields, length=length)
         await self.call.write(beginning)
+        images = media.ImageCount(self.call.path)
+        images.feed(first)
         last = bytearray(first[-tokens.END_BYTES :])
         del first[tokens.END_BYTES :]
         try:
             while data := await self.answer.read():
                 await self.call.write(data)
+                images.feed(data)
                 last += data
                 del last[: -tokens.END_BYTES]
         except UpstreamFailed as failure:
@@ -112,6 +118,36 @@ class Passage:
             self.call.cut()
             return
         self.entry.usage = tokens.of_ends(first, last)
+        self.entry.images = images.images
+        self.entry.end(self.answer.status)
+        await self.call.finish()
+
+    def _note_media(self, whole: bytearray) -> None:
+        seconds = media.said_seconds(self.call.path, whole)
+        self.entry.audio_seconds = self.entry.audio_seconds if seconds is None else seconds
+        images = media.ImageCount(self.call.path)
+        images.feed(whole)
+        self.entry.images = images.images
+
+    async def _pass_binary(self) -> None:
+        """Sound is played while it comes; until its first piece is here, a broken answer can be told as an error."""
+        try:
+            first = data = await self.answer.read()
+        except UpstreamFailed as failure:
+            raise self._broken(failure) from failure
+        fields, length = requests.to_client(self.answer.fields), requests.length_of(self.answer.fields)
+        self.entry.first_content, passed = self.now(), 0
+        await self.call.start(self.answer.status, fields, length=length)
+        try:
+            while data:
+                await self.call.write(data)
+                passed += len(data)
+                data = await self.answer.read()
+        except UpstreamFailed as failure:
+            self._broken(failure)
+            self.call.cut()
+            return
+        self.entry.audio_seconds = media.wav_seconds(first[: media.WAV_HEAD_BYTES], passed)
         self.entry.end(self.answer.status)
         await self.call.finish()
 

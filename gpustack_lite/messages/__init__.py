@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from gpustack_lite.domain import Params, Sentence
-from gpustack_lite.messages import api, backend, cli, common, gateway, help, lifecycle, scheduler, server, worker
+from gpustack_lite.messages import api, backend, cli, common, files, gateway, help, lifecycle, scheduler, server, worker
 
 Language = Literal["en", "zh"]
 CATALOGUE: Mapping[str, tuple[str, str]] = {
     code: pair
-    for area in (common, cli, help, server, api, gateway, worker, scheduler, backend, lifecycle)
+    for area in (common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle)
     for code, pair in area.SENTENCES.items()
 }
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

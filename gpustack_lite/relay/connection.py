@@ -41,6 +41,7 @@ class Connection(asyncio.Protocol):
         self.began_at = 0.0
         self.idle_since = 0.0
         self._is_busy = False
+        self._first_byte_seconds = 0.0
         self._parser = httptools.HttpResponseParser(self)
         self._reset(b"GET", 0.0)
 
@@ -50,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._reset(method, patience.idle_seconds)
         self._is_busy = True
         self.began_at = self._now()
+        self._first_byte_seconds = patience.first_byte_seconds
         self._due(patience.first_byte_seconds, "first_byte_timeout")
         self.transport.writelines(parts)
 
@@ -72,11 +74,13 @@ class Connection(asyncio.Protocol):
         self._is_paused = False
 
     async def write(self, data: bytes) -> None:
-        """Send a piece of a body, as fast as the other side takes it."""
+        """Send a piece of a body, as fast as the other side takes it. Its time to answer counts from the last piece."""
         if self.failure is not None:
             raise self.failure
         self.transport.write(data)
         await self._writable.wait()
+        if not self._has_head:
+            self._due(self._first_byte_seconds, "first_byte_timeout")
 
     async def head(self) -> None:
         """Until `status` and `fields` are those of the answer; interim answers are passed over."""

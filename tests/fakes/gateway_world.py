@@ -163,6 +163,9 @@ class World:
         await self.server.until(lambda: request_id in self.server.rows)
         return self.server.rows[request_id]
 
+    async def row_of(self, answer: httpx.Response) -> Any:
+        return await self.row(answer.headers["x-request-id"])
+
     async def metric(self, name: str) -> float:
         headers = {"Authorization": f"Bearer {READER}"}
         text = (await self.client.get("/metrics", headers=headers)).text
