@@ -34,6 +34,8 @@ class Want:
     """What the user asked of the engine, as far as it decides how much memory is needed."""
 
     options: Options = field(default_factory=dict)
+    devices: tuple[Device, ...] = ()
+    """Examples of what there is, one for each kind, chip and size; engines that reserve a share need the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Estimate:
     claim: Claim
     memory: Memory | None
     context_length: int | None
+    parallel: Mapping[str, int] = field(default_factory=dict)
+    """Sizes by dimension where there is more than one rank: tensor, pipeline, data, expert."""
 
 
 @dataclass(frozen=True, slots=True)

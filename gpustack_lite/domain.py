@@ -5,6 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 DeviceKind = Literal["ascend", "cuda", "rocm", "cpu"]
+ModelKind = Literal["llm", "vlm", "embedding", "reranker", "classifier", "audio", "image", "unknown"]
+LayerKind = Literal["full", "sliding", "latent", "recurrent", "none"]
+WeightRole = Literal[
+    "embedding", "output", "attention", "latent_attention", "feed_forward", "experts", "vision", "draft", "other"
+]
 Health = Literal["ok", "warning", "alarm", "critical", "unknown"]
 Params = Mapping[str, str | int | float | bool | None]
 
@@ -35,6 +40,11 @@ class Device:
     temperature_c: float | None = None
     power_w: float | None = None
     simulated: bool = False
+    group: str | None = None
+    """Devices of one worker with the same group reach each other fastest (HCCS ring, NVLink island, one Duo card)."""
+    numa: int | None = None
+    unified_memory: bool = False
+    """Whether its memory is the machine's RAM: what the device takes is missing there."""
 
     @property
     def address(self) -> str:
@@ -43,12 +53,20 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one replica asks for. `device_count` 0 means that it runs on the CPU."""
+    """What one replica asks for, of each of its `worker_count` workers. `device_count` 0: it runs on the CPU.
+
+    `chips` empty means any chip of the kinds. `disk_bytes` is what has to be brought to a worker that lacks it.
+    """
 
     device_count: int = 0
     bytes_per_device: int = 0
     ram_bytes: int = 0
     device_kinds: frozenset[DeviceKind] = frozenset({"cpu"})
+    worker_count: int = 1
+    chips: frozenset[str] = frozenset()
+    disk_bytes: int = 0
+    may_share: bool = False
+    """Whether it may enter a device of a whole-chip kind beside other claims that may share, by bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +79,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a replica was put. The first part leads; today there is exactly one."""
+    """Where a replica was put. The first part leads, the others follow."""
 
     parts: tuple[Part, ...]
     claim: Claim
@@ -111,6 +129,42 @@ class PlacementWish:
     strategy: Literal["spread", "binpack"] = "spread"
     worker_labels: Mapping[str, str] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
+    """Names; empty is any."""
+    chips: tuple[str, ...] = ()
+    apart: bool = False
+    """No two replicas of the model on one worker."""
+    share_chips: bool = False
+    priority: int = 0
+    """Higher goes first in a round; nothing that runs is ended for it unless a person says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """Layers alike in what they keep: per token and KV head a key and a value, or a latent, or a state per sequence.
+
+    `window` is set for sliding layers, `latent_length` (kv_lora_rank + qk_rope_head_dim) for latent ones, and
+    `state_bytes` for recurrent ones; lengths are elements.
+    """
+
+    count: int
+    kind: LayerKind = "full"
+    kv_heads: int = 0
+    key_length: int = 0
+    value_length: int = 0
+    window: int | None = None
+    latent_length: int = 0
+    state_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightGroup:
+    """Weights that engines spread over their ranks in the same way; `dtype` as the header spells it."""
+
+    role: WeightRole
+    size_bytes: int
+    parameter_count: int = 0
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +198,50 @@ class ModelFacts:
     """For an embedding or reranking model rather than one that generates text: none, mean, cls, last or rank."""
     repack_extra_bytes: int = 0
     """What llama.cpp on a CPU needs beyond the weights to hold them re-ordered."""
+    kind: ModelKind = "unknown"
+    layers: tuple[LayerGroup, ...] = ()
+    weights: tuple[WeightGroup, ...] = ()
+    weights_from: Literal["headers", "files", "config"] | None = None
+    """How exact `weights` are: from tensor headers, from the sizes of files, or computed from config.json alone."""
+    dtype: str | None = None
+    """In which the model computes, such as "bfloat16"."""
+    quantization_method: str | None = None
+    """As config.json or a ModelSlim description names it: fp8, awq, gptq, compressed-tensors, ascend, mxfp4."""
+    is_tied: bool = False
+    """Whether the output layer is the embedding."""
+    expert_count: int = 0
+    experts_per_token: int = 0
+    vision_head_count: int | None = None
+    runs_code: bool = False
+    """Whether config.json names code of its own (auto_map): no engine runs it without being told to."""
+    has_pickle: bool = False
+    download_bytes: int | None = None
+    revision: str | None = None
+    unknown: tuple[str, ...] = ()
+    """What could not be learned, by the name it has in the model's files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of an estimate: its code (messages), its bytes on the fullest device, and what it was made of."""
+
+    code: str
+    size_bytes: int
+    params: Params = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """An estimate by term, in bytes, for one replica over all its devices."""
+    """An estimate by term, in bytes, for one replica over all its devices. `terms` say the same of one device."""
 
     weights_bytes: int
     kv_bytes_per_token: int
     kv_bytes: int
     activation_bytes: int
     overhead_bytes: int
+    terms: tuple[Term, ...] = ()
+    is_measured: bool = False
+    """From an earlier load of the same model, options, engine version and chip."""
 
     @property
     def total_bytes(self) -> int:

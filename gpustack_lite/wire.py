@@ -28,6 +28,10 @@ class ClaimDoc(Wire):
     bytes_per_device: int = 0
     ram_bytes: int = 0
     device_kinds: tuple[DeviceKind, ...] = ("cpu",)
+    worker_count: int = 1
+    chips: tuple[str, ...] = ()
+    disk_bytes: int = 0
+    may_share: bool = False
 
 
 # --- agents: /api/agent/v1 -------------------------------------------------------------------------------------------

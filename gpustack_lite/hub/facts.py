@@ -9,13 +9,14 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from gpustack_lite.domain import ModelFacts
+from gpustack_lite.domain import LayerGroup, ModelFacts, WeightGroup
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub.gguf import read_header
 from gpustack_lite.hub.gguf_facts import facts_of
 
 _PART = re.compile(r"^(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf$")
 _MOST_FILES = 10_000
+_PARTS: Mapping[str, type[LayerGroup | WeightGroup]] = {"layers": LayerGroup, "weights": WeightGroup}
 _CONFIG_LIMIT_BYTES = 16 * 1024**2
 
 
@@ -39,13 +40,21 @@ def read(path: Path, roots: Sequence[Path]) -> ModelFacts:
 
 def document(facts: ModelFacts) -> dict[str, Any]:
     """Facts as JSON for the wire; `from_document` is its reverse."""
-    return asdict(facts) | {"kv_head_counts": list(facts.kv_head_counts)}
+    lists = {name: list(getattr(facts, name)) for name in ("kv_head_counts", "unknown")}
+    parts = {name: [asdict(each) for each in getattr(facts, name)] for name in _PARTS}
+    return asdict(facts) | lists | parts
 
 
 def from_document(content: Mapping[str, Any]) -> ModelFacts:
     """Fields that this version does not know are ignored."""
     known = {field.name: content[field.name] for field in fields(ModelFacts) if field.name in content}
-    return ModelFacts(**known | {"kv_head_counts": tuple(known.get("kv_head_counts", ()))})
+    tuples = {name: tuple(known.get(name, ())) for name in ("kv_head_counts", "unknown")}
+    parts = {name: tuple(_part(made, each) for each in known.get(name, ())) for name, made in _PARTS.items()}
+    return ModelFacts(**known | tuples | parts)
+
+
+def _part(made: type[LayerGroup | WeightGroup], content: Mapping[str, Any]) -> LayerGroup | WeightGroup:
+    return made(**{field.name: content[field.name] for field in fields(made) if field.name in content})
 
 
 class _Roots:

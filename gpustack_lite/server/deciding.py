@@ -203,6 +203,10 @@ def claim_document(claim: Claim) -> dict[str, Any]:
         "bytes_per_device": claim.bytes_per_device,
         "ram_bytes": claim.ram_bytes,
         "device_kinds": sorted(claim.device_kinds),
+        "worker_count": claim.worker_count,
+        "chips": sorted(claim.chips),
+        "disk_bytes": claim.disk_bytes,
+        "may_share": claim.may_share,
     }
 
 

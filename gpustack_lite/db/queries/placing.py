@@ -166,4 +166,8 @@ def claim_of(document: Mapping[str, Any] | None) -> Claim:
         bytes_per_device=found.get("bytes_per_device", 0),
         ram_bytes=found.get("ram_bytes", 0),
         device_kinds=frozenset(found.get("device_kinds", ("cpu",))),
+        worker_count=found.get("worker_count", 1),
+        chips=frozenset(found.get("chips", ())),
+        disk_bytes=found.get("disk_bytes", 0),
+        may_share=found.get("may_share", False),
     )
