@@ -238,6 +238,8 @@ class ModelRoute(Wire):
     backend: str | None = None
     context_length: int | None = None
     endpoints: tuple[Endpoint, ...] = ()
+    is_coming: bool = False
+    """No replica is ready, but one will be without anybody's doing, or when a request wakes the model."""
     loading: dict[str, Any] | None = None
     serving: Serving = Serving()
     paths: tuple[str, ...] = ()

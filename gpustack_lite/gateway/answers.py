@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpustack_lite.domain import Params, Sentence
-from gpustack_lite.errors import Refusal
+from gpustack_lite.errors import Param, Refusal
 from gpustack_lite.messages import Language, text
 
 Document = dict[str, object]
 Field = tuple[bytes, bytes]
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+SOON_SECONDS = 2
 JSON = (b"content-type", b"application/json")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 
@@ -58,11 +59,30 @@ class NotServed(Explained):
         return error_document(self.status, self.code, text(sentence, language), None, sentence.params)
 
 
-class NotReady(Explained):
+class Later(Refusal):
+    """A refusal that says when to come back, in whole seconds, and may carry more header fields."""
+
+    def __init__(
+        self, code: str, *, status: int, retry_seconds: int, param: str | None = None, **params: Param
+    ) -> None:
+        super().__init__(code, status=status, param=param, **params)
+        self.fields: tuple[Field, ...] = ((b"retry-after", b"%d" % retry_seconds),)
+
+
+class NotReady(Explained, Later):
     """503 with the reason in words, and with `loading` beside the error where the server knows how far it is."""
 
-    def __init__(self, model: str, state: str, said: Sentence | None, loading: Mapping[str, object] | None) -> None:
-        super().__init__("model_not_ready", status=503, param="model", model=model, state=state)
+    def __init__(
+        self,
+        model: str,
+        state: str,
+        said: Sentence | None,
+        loading: Mapping[str, object] | None,
+        retry_seconds: int = SOON_SECONDS,
+    ) -> None:
+        super().__init__(
+            "model_not_ready", status=503, retry_seconds=retry_seconds, param="model", model=model, state=state
+        )
         self._said = said or Sentence("model_not_ready_wait")
         self.loading = loading
 

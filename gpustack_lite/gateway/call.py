@@ -135,6 +135,7 @@ class Call:
             self.cut()
             return
         extra = [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
+        extra += refusal.fields if isinstance(refusal, answers.Later) else ()
         await self.answer_error(refusal.status, self.document_of(refusal), *extra)
 
     def document_of(self, refusal: Refusal) -> Document:

@@ -7,10 +7,8 @@ Awaiting a future, an Event or a Lock needs no such word: the run becomes a task
 
 from dataclasses import dataclass
 
-from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import anthropic, bodies, dialects, forms, naming, requests, splicing, token_counting
-from gpustack_lite.gateway.answers import NotReady
 from gpustack_lite.gateway.anthropic.rewriters import Passed
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Call
@@ -29,6 +27,7 @@ from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.splicing import Wanted
 from gpustack_lite.gateway.turns import Ask, Place, Turns
 from gpustack_lite.gateway.uploads import Upload, Uploads
+from gpustack_lite.gateway.waiting import Queueing
 from gpustack_lite.relay import target
 from gpustack_lite.relay.connection import Connection
 from gpustack_lite.relay.failures import UpstreamFailed
@@ -147,11 +146,21 @@ class Inference:
         return routes
 
     async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:
+        queueing = Queueing(self._turns, call, wish.ask)
+        try:
+            await self._try_in_turn(queueing, wish, entry)
+        except Refusal as refusal:
+            if not queueing.has_begun:
+                raise
+            await queueing.call.refuse(refusal)
+
+    async def _try_in_turn(self, queueing: Queueing, wish: Wish, entry: Entry) -> None:
         tried: list[int] = []
         while True:
             place = self._turns.take(wish.routes, wish.ask, tried)
             if place is None:
-                raise _not_ready(wish.routes[0])
+                place = await queueing.place(wish.routes, tried)
+                entry.queued_seconds = queueing.waited_seconds
             with place as endpoint:
                 entry.model = place.route.name
                 entry.public_name = None if place.route.name == wish.asked.model else wish.asked.model
@@ -159,6 +168,7 @@ class Inference:
                 tried.append(endpoint.instance_id)
                 is_last = len(tried) >= TRIES or not self._turns.has_another(wish.routes, tried)
                 try:
+                    call = queueing.call
                     if self._dialects.speaks(place.route, endpoint, call.path):
                         await self._ask(call, wish, self._as_it_came(wish, place), place, entry, is_last=is_last)
                     else:
@@ -246,8 +256,3 @@ def _for_engine(wish: Wish, form: Form, place: Place) -> list[Piece]:
     if place.endpoint.served_name != wish.asked.model:
         pieces = bodies.with_model(pieces, place.endpoint.served_name)
     return pieces
-
-
-def _not_ready(route: ModelRoute) -> NotReady:
-    said = Sentence(route.said.code, route.said.params) if route.said else None
-    return NotReady(route.name, route.state, said, route.loading)

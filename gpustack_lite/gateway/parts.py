@@ -26,7 +26,7 @@ from gpustack_lite.gateway.relaying import Relaying
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.server_client import ServerClient
 from gpustack_lite.gateway.spool import Spool
-from gpustack_lite.gateway.turns import Turns
+from gpustack_lite.gateway.turns import Bounds, Turns
 from gpustack_lite.gateway.uploads import Uploads
 from gpustack_lite.ports import Identity, Ports
 from gpustack_lite.relay.connection import Patience
@@ -74,6 +74,15 @@ class Parts:
         self.poll = RoutesPoll(self.table, self.freshness, server, self.signals)
         self.copy = CopyKeeper(self.table, self.freshness, folder / "routes.json", ports, me.boot_id)
         self.status = StatusReporter(gateway_id, self.table, server)
+        self.turns = Turns(
+            self.table,
+            self.balancer,
+            _bounds(settings),
+            is_connected=lambda: self.poll.is_connected,
+            on_wake=lambda: self.signals.touch("wake"),
+        )
+        self.status.tellers.append(self.turns.status)
+        self.status.heeders.append(self.turns.heed)
         self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
         self.courier = UsageCourier(gateway_id, self.spool, server)
         self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
@@ -94,7 +103,7 @@ class Parts:
                 form_uploads=form_uploads,
                 catch_up=catch_up,
                 limiter=Limiter(),
-                turns=Turns(self.table, self.balancer),
+                turns=self.turns,
                 reasoning=settings.reasoning,
             ),
             listing=Listing(self.table, gate, catch_up),
@@ -109,6 +118,10 @@ class Parts:
             "requests_in_flight": lambda: self.ledger.in_flight,
             "connections": lambda: len(self.house.state.connections),
             "leases": lambda: sum(self.table.leases().values()),
+            "queue_length": lambda: sum(self.turns.queued.values()),
+            "queue_longest_wait_seconds": lambda: self.turns.longest_wait_seconds,
+            "queue_waited_seconds_total": lambda: self.turns.waited_seconds,
+            "queue_refused_total": lambda: self.turns.refused,
             "held_body_bytes": lambda: uploads.held_bytes,
             "upload_bytes": lambda: form_uploads.kept_bytes,
             "routes_age_seconds": lambda: self.freshness.age_seconds or 0.0,
@@ -136,7 +149,7 @@ class Parts:
         return (
             Chore("routes_poll", self.poll.step, (), 1.0),
             Chore("routes_copy", self.copy.step, ("routes_copy",), 15.0),
-            Chore("gateway_status", self.status.step, (), 1.0),
+            Chore("gateway_status", self.status.step, ("wake",), 1.0),
             Chore("usage_writer", self.writer.step, ("usage",), 5.0),
             Chore("usage_courier", self.courier.step, ("usage_spooled",), 5.0),
             Chore("sweep", self._sweep, (), 0.25),
@@ -145,5 +158,16 @@ class Parts:
     async def _sweep(self) -> None:
         self.pool.sweep()
         self.house.sweep()
+        self.turns.sweep()
         now = formatdate(self.ports.clock.wall().timestamp(), usegmt=True).encode()
         self.house.state.default_headers = [(b"date", now)]
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        queue_length=settings.queue_length,
+        queue_seconds=settings.queue_seconds,
+        in_flight_per_replica=settings.in_flight_per_replica,
+        held_while_waking=settings.held_while_waking,
+        waking_seconds=settings.first_byte_seconds,
+    )

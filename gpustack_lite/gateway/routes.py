@@ -1,6 +1,6 @@
 """The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
@@ -30,6 +30,8 @@ class RouteTable:
         self._spreads: dict[str, Spread] = {}
         self._credentials: dict[str, Credential] = {}
         self._in_flight: dict[int, int] = {}
+        self.listeners: list[Callable[[], None]] = []
+        """Each is called after the models have changed."""
 
     @property
     def revisions(self) -> tuple[Revision, Revision]:
@@ -49,6 +51,9 @@ class RouteTable:
             self._take_over(reply.models or (), reply.routes)
         if takes_credentials:
             self._credentials = {each.digest: each for each in reply.credentials or ()}
+        if takes_models:
+            for listener in self.listeners:
+                listener()
         if takes_models or _confirms(models, self.models_revision):
             self.models_revision = models
         if takes_credentials or _confirms(credentials, self.credentials_revision):
@@ -112,6 +117,11 @@ class RouteTable:
         if not without:
             return route.endpoints
         return [each for each in route.endpoints if each.instance_id not in without]
+
+    def has_others(self, route: ModelRoute, without: Collection[int]) -> bool:
+        if not without:
+            return bool(route.endpoints)
+        return any(each.instance_id not in without for each in route.endpoints)
 
     def give_back(self, instance_id: int) -> None:
         left = self._in_flight[instance_id] - 1

@@ -106,6 +106,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "try again in a few seconds, or look at its instances in the console.",
         "请几秒后重试，或在控制台查看其实例。",
     ),
+    "queue_full": (
+        "The model {model} is busy and {waiting} requests wait for it already: try again in {seconds} seconds.",
+        "模型 {model} 繁忙，已有 {waiting} 个请求在排队：请 {seconds} 秒后重试。",
+    ),
+    "queue_timeout": (
+        "The request waited {waited} seconds for a replica of the model {model}: try again in {seconds} seconds.",
+        "请求已排队 {waited} 秒，模型 {model} 仍无空闲副本：请 {seconds} 秒后重试。",
+    ),
+    "held_full": (
+        "The model {model} is being woken and {waiting} requests wait for it already: try again in {seconds} seconds.",
+        "模型 {model} 正在唤醒，已有 {waiting} 个请求在等待：请 {seconds} 秒后重试。",
+    ),
+    "model_sleeps_server_away": (
+        "it sleeps, and only the server can wake it, which does not answer at the moment: try again soon.",
+        "模型正在休眠，只有服务器能将其唤醒，而服务器暂时没有应答：请稍后重试。",
+    ),
     "path_not_served": (
         "The engine behind the model {model} does not serve {path}: {why}",
         "模型 {model} 背后的引擎不提供 {path}：{why}",
