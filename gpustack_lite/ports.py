@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import mmap
 import os
 import random
 import secrets
@@ -60,6 +61,13 @@ class Disk(Protocol):
 
     def names(self, directory: Path) -> list[str]:
         """The names in a directory, sorted; empty when there is no such directory."""
+
+    def map(self, path: Path, size_bytes: int) -> mmap.mmap:
+        """A new file of zeros in memory; mode 0600. Its blocks are reserved: writing cannot fail for want of them.
+
+        Raises:
+            OSError: there is no room, or the file exists.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +207,24 @@ class SystemDisk:
             return sorted(os.listdir(directory))
         except FileNotFoundError:
             return []
+
+    def map(self, path: Path, size_bytes: int) -> mmap.mmap:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _reserve(descriptor, size_bytes)
+            return mmap.mmap(descriptor, size_bytes)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def _reserve(descriptor: int, size_bytes: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size_bytes)
+    else:
+        _write_all(descriptor, bytes(size_bytes))
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -294,7 +294,10 @@ class RoutesReply(Wire):
 
 
 class UsageRow(Wire):
-    """One request. `request_id` is the primary key: a batch may be sent again and counts once."""
+    """One request, made in the gateway as `rows.Row`; without an `instance_id` it reached no engine.
+
+    `request_id` is the primary key: a batch may be sent again and counts once.
+    """
 
     request_id: str
     key_id: int | None = None
@@ -318,6 +321,9 @@ class UsageRow(Wire):
     queued_seconds: float | None = None
     audio_seconds: float | None = None
     images: int | None = None
+    shown_id: str | None = None
+    """What the client saw as X-Request-ID, where it had chosen that itself."""
+    worker: str | None = None
 
 
 class UsageBatch(Wire):

@@ -6,7 +6,7 @@ Ids are never used again (AUTOINCREMENT), so that a late message about a deleted
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator, text
 from sqlmodel import Field, SQLModel
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
@@ -309,11 +309,18 @@ class GatewayRow(SQLModel, table=True):
     seen_at: datetime = Field(sa_type=UtcTime)
 
 
+_IS_SHOWN = text("shown_id IS NOT NULL")
+
+
 class UsageRecord(SQLModel, table=True):
     """One request. The primary key makes a batch that is sent twice count once."""
 
     __tablename__ = "usage"
-    __table_args__ = (Index("usage_by_time", "started_at"),)
+    __table_args__ = (
+        Index("usage_by_time", "started_at"),
+        Index("usage_by_user", "user_id", "started_at"),
+        Index("usage_by_shown_id", "shown_id", sqlite_where=_IS_SHOWN, postgresql_where=_IS_SHOWN),
+    )
     request_id: str = Field(primary_key=True)
     key_id: int | None = None
     user_id: int | None = None
@@ -335,6 +342,25 @@ class UsageRecord(SQLModel, table=True):
     queued_seconds: float | None = None
     audio_seconds: float | None = None
     images: int | None = None
+    shown_id: str | None = None
+    worker: str | None = None
+
+
+class UsageDay(SQLModel, table=True):
+    """What is left of requests whose rows are forgotten: sums of one UTC day. 0 stands for no key and no user."""
+
+    __tablename__ = "usage_daily"
+    day: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    key_id: int = Field(primary_key=True)
+    user_id: int = Field(primary_key=True)
+    requests: int = Field(default=0, sa_type=BigInteger)
+    prompt_tokens: int = Field(default=0, sa_type=BigInteger)
+    completion_tokens: int = Field(default=0, sa_type=BigInteger)
+    cached_tokens: int = Field(default=0, sa_type=BigInteger)
+    reasoning_tokens: int = Field(default=0, sa_type=BigInteger)
+    images: int = Field(default=0, sa_type=BigInteger)
+    audio_seconds: float = 0.0
 
 
 class Spending(SQLModel, table=True):

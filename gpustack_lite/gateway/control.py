@@ -234,10 +234,10 @@ class UsageWriter:
 
     async def write(self) -> None:
         """Rows leave the memory only when they are on disk."""
-        rows = self._ledger.waiting()
-        if rows:
-            await asyncio.to_thread(self._spool.append, rows)
-            self._ledger.forget(len(rows))
+        texts = self._ledger.waiting()
+        if texts:
+            await asyncio.to_thread(self._spool.append, texts)
+            self._ledger.forget(len(texts))
             self._signals.touch("usage_spooled")
 
 
@@ -251,7 +251,7 @@ class UsageCourier:
 
     async def step(self) -> float | None:
         """A file that the server refuses is kept and asked about again; it does not hold back the others."""
-        self._spool.seal()
+        await asyncio.to_thread(self._spool.seal)
         wanted: float | None = None
         for path in await asyncio.to_thread(self._spool.deliverable):
             rows = await asyncio.to_thread(self._spool.read, path)

@@ -108,27 +108,30 @@ class Inference:
 
     async def serve(self, call: Call) -> None:
         credential = self._gate.admit(call)
-        with (self._form_uploads if call.path in forms.PATHS else self._uploads).held(call) as upload:
-            wish = await self._wish(call, upload, credential)
-            hold = self._limiter.enter(credential, wish.routes[0])
-            call.extra_fields += hold.fields
-            with self._ledger.open(call.id, credential, wish.routes[0].name, call.path, hold) as entry:
-                entry.audio_seconds = wish.fields.audio_seconds if wish.fields else None
-                await self._try_replicas(call, wish, entry)
+        uploads = self._form_uploads if call.path in forms.PATHS else self._uploads
+        opened = self._ledger.open(call.id, credential, "", call.path, shown_id=call.shown_id.decode())
+        with uploads.held(call) as upload, opened as entry:
+            wish = await self._wish(call, upload, credential, entry)
+            entry.audio_seconds = wish.fields.audio_seconds if wish.fields else None
+            entry.hold = self._limiter.enter(credential, wish.routes[0])
+            call.extra_fields += entry.hold.fields
+            await self._try_replicas(call, wish, entry)
 
-    async def _form_wish(self, call: Call, upload: FormUpload, credential: Credential) -> Wish:
+    async def _form_wish(self, call: Call, upload: FormUpload, credential: Credential, entry: Entry) -> Wish:
         fields = await upload.read()
+        entry.asks_for(fields.model, is_stream=fields.is_stream)
         routes = naming.able(fields.model, await self._routes(fields.model, credential), call.path)
         asked = Asked(fields.model, fields.is_stream, wants_usage=False, stream_options=None)
         ask = Ask(credential, call.path, upload.kept_bytes, None, fields.is_stream, b"")
         return Wish(routes, asked, ask, [], hides_usage=False, upload=upload, fields=fields)
 
-    async def _wish(self, call: Call, upload: Upload | FormUpload, credential: Credential) -> Wish:
+    async def _wish(self, call: Call, upload: Upload | FormUpload, credential: Credential, entry: Entry) -> Wish:
         """A stream is asked for its usage always: it is counted, and taken out again where the client did not ask."""
         if isinstance(upload, FormUpload):
-            return await self._form_wish(call, upload, credential)
+            return await self._form_wish(call, upload, credential, entry)
         body = await upload.read()
         asked = bodies.read(body)
+        entry.asks_for(asked.model, is_stream=asked.is_stream)
         is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
         pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
         ask = Ask(credential, call.path, len(body), asked.most_tokens, asked.is_stream, body)
@@ -194,7 +197,7 @@ class Inference:
 
     async def _count(self, call: Call, wish: Wish, place: Place, entry: Entry) -> None:
         conversation = dialects.conversation(wish.pieces, place.endpoint)
-        entry.instance_id = place.endpoint.instance_id
+        entry.reach(place.endpoint.instance_id, place.endpoint.worker)
         try:
             counted = await token_counting.count(call, conversation, place.endpoint, self._pool)
         except UpstreamFailed as failure:
@@ -206,7 +209,7 @@ class Inference:
         await call.answer_json(200, {"input_tokens": counted})
 
     async def _ask(self, call: Call, wish: Wish, form: Form, place: Place, entry: Entry, *, is_last: bool) -> None:
-        entry.instance_id = place.endpoint.instance_id
+        entry.reach(place.endpoint.instance_id, place.endpoint.worker)
         try:
             lent = await self._send(call, wish, form, place, may_repeat=is_last)
         except UpstreamFailed as failure:
@@ -219,7 +222,7 @@ class Inference:
                 wish.let_go()
                 await self._pass_on(call, answer, form, entry)
                 return
-        entry.instance_id = None  # it did not know the path: nothing has been done yet
+        entry.reached_nobody()  # it did not know the path: nothing has been done yet
         self._dialects.note_lack(place.endpoint, call.path)
         await self._translate(call, wish, place, entry, is_last=is_last)
 
@@ -239,7 +242,7 @@ class Inference:
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
         """An engine that is slow to begin may be at work: asking a second one would make it two."""
         if failure.never_reached:
-            entry.instance_id = None
+            entry.reached_nobody()
         if not is_last and failure.cause != "first_byte_timeout":
             return AnotherReplica()
         refusal = refusal_of(failure, model=entry.model, patience=self._pool.patience)

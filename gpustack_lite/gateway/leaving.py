@@ -66,6 +66,7 @@ class Leaving:
     async def hand_over(self) -> None:
         """What is not delivered in a few seconds waits on disk for whoever comes next."""
         await self._parts.writer.write()
+        self._parts.flight.close()
         try:
             async with asyncio.timeout(HAND_OVER_SECONDS):
                 await self._parts.courier.step()

@@ -1,26 +1,34 @@
-"""The account of requests that reached an engine: one row each, however they ended."""
+"""The account of requests whose sender is known: one row each, however they ended, and whatever happens to us."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import TracebackType
 
 from gpustack_lite.domain import Usage
+from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import flight, rows
+from gpustack_lite.gateway.call import ClientGone
+from gpustack_lite.gateway.flight import Flight, Slot
 from gpustack_lite.gateway.limits import UNLIMITED, Hold
+from gpustack_lite.gateway.rows import Row, storable
 from gpustack_lite.gateway.sse import EventFilter
 from gpustack_lite.ports import Clock
-from gpustack_lite.wire import Credential, UsageRow
+from gpustack_lite.wire import Credential
 
 log = logging.getLogger(__name__)
 MOST_ROWS = 100_000
 """In memory, while the disk takes none."""
 CLIENT_GONE = 499
 """nginx's status for a client that left; no client ever sees it."""
+REFUSED_PER_SECOND, REFUSED_AT_ONCE = 20.0, 500.0
+"""Rows of requests that reached no engine: a flood of refusals must fill nobody's disk."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Entry:
-    """Filled while the request runs. Without an `instance_id` no engine saw it, and there is no row."""
+    """Filled while the request runs. Until `reach` no engine saw it."""
 
     request_id: str
     credential: Credential
@@ -28,60 +36,151 @@ class Entry:
     path: str
     started_at: datetime
     started: float
-    instance_id: int | None = None
+    hold: Hold = UNLIMITED
+    shown_id: str | None = None
+    """What the client saw as X-Request-ID, where that was its own."""
+    flight: Flight | None = None
     first_content: float | None = None
     status: int = CLIENT_GONE
     cause: str | None = "client_gone"
     usage: Usage | None = None
     events: EventFilter | None = None
-    hold: Hold = UNLIMITED
     public_name: str | None = None
     is_stream: bool = False
     queued_seconds: float | None = None
     audio_seconds: float | None = None
     images: int | None = None
+    worker: str | None = None
+    slot: Slot | None = None
+    _instance_id: int | None = None
+    _told_usage: Usage | None = None
+
+    @property
+    def instance_id(self) -> int | None:
+        return self._instance_id
+
+    def asks_for(self, name: str, *, is_stream: bool) -> None:
+        """What the client wants, in its own words."""
+        self.model = self.public_name = (
+            name if name.isprintable() and len(name) <= rows.LONGEST_NAME else storable(name)
+        )
+        self.is_stream = is_stream
+
+    def reach(self, instance_id: int, worker: str = "") -> None:
+        """An engine is asked now: if we are killed from here on, there is a row all the same."""
+        self._instance_id = instance_id
+        self.worker = worker or None
+        if self.flight is not None:
+            before, self.slot = self.slot, self.flight.begin(rows.encode(self.row(self.started)))
+            if before is not None:
+                self.flight.free(before)
+
+    def reached_nobody(self) -> None:
+        """The engine that was to be asked never heard of it."""
+        self._instance_id = self.worker = None
+        if self.flight is not None and self.slot is not None:
+            self.flight.free(self.slot)
+            self.slot = None
+
+    @property
+    def found_usage(self) -> Usage | None:
+        return self.usage or (self.events.usage if self.events else None)
+
+    @property
+    def frames(self) -> int | None:
+        """Frames with content that passed, at least one token each: what is counted when the engine cannot say more."""
+        return (self.events.content_frames or None) if self.events is not None else None
 
     @property
     def tokens(self) -> int | None:
-        """All of them, as far as the engine has said."""
-        usage = self.usage or (self.events.usage if self.events else None)
-        return None if usage is None else (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+        """All of them, as far as the engine has said, or as far as frames passed."""
+        usage = self.found_usage
+        return self.frames if usage is None else (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
 
     def end(self, status: int, cause: str | None = None) -> None:
         self.status = status
         self.cause = cause
 
     def note_content(self, now: float) -> None:
-        if self.first_content is None and self.events is not None and self.events.content_frames:
+        """A piece of a stream has passed."""
+        events = self.events
+        if events is None:
+            return
+        if self.first_content is None and events.content_frames:
             self.first_content = now
+        if self.slot is not None:
+            ttft = None if self.first_content is None else self.first_content - self.started
+            flight.note(self.slot, events.content_frames, now - self.started, ttft)
+            if events.usage is not self._told_usage:
+                self._note_usage(self.slot, events.usage)
 
-    def row(self, now: float) -> UsageRow:
-        usage = self.usage or (self.events.usage if self.events else None)
-        is_partial = usage is None and self.events is not None and (self.cause is not None)
-        counted = self.events.content_frames if self.events is not None and self.cause is not None else None
-        return UsageRow(
-            request_id=self.request_id,
-            key_id=self.credential.id if self.credential.kind == "key" else None,
-            user_id=self.credential.user_id,
-            model=self.model,
-            instance_id=self.instance_id,
-            path=self.path,
-            started_at=self.started_at,
-            seconds=round(now - self.started, 6),
-            ttft_seconds=None if self.first_content is None else round(self.first_content - self.started, 6),
-            status=self.status,
-            cause=self.cause,
-            prompt_tokens=usage.prompt_tokens if usage else None,
-            completion_tokens=usage.completion_tokens if usage else counted,
-            cached_tokens=usage.cached_tokens if usage else None,
-            reasoning_tokens=usage.reasoning_tokens if usage else None,
-            partial=is_partial or self.status == CLIENT_GONE,
-            public_name=self.public_name,
-            is_stream=self.is_stream,
-            queued_seconds=self.queued_seconds,
-            audio_seconds=self.audio_seconds,
-            images=self.images,
+    def _note_usage(self, slot: Slot, usage: Usage | None) -> None:
+        self._told_usage = usage
+        if usage is not None:
+            counts = usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens
+            flight.note_usage(slot, counts)
+
+    def broke(self, error: BaseException | None) -> None:
+        """It was left by an exception: whoever raised it did not say how the request ended, unless it did."""
+        if self.cause != "client_gone":
+            return
+        if isinstance(error, Refusal):
+            self.end(error.status, error.code)
+        elif isinstance(error, Exception) and not isinstance(error, ClientGone):
+            self.end(500, "internal_error")
+
+    def row(self, now: float) -> Row:
+        usage, cause, credential = self.found_usage, self.cause, self.credential
+        first = self.first_content
+        completion = usage.completion_tokens if usage else (self.frames if cause is not None else None)
+        return Row(
+            self.request_id,
+            self.model,
+            self.path,
+            self.started_at,
+            round(now - self.started, 6),
+            self.status,
+            credential.id if credential.kind == "key" else None,
+            credential.user_id,
+            self._instance_id,
+            None if first is None else round(first - self.started, 6),
+            cause,
+            usage.prompt_tokens if usage else None,
+            completion,
+            usage.cached_tokens if usage else None,
+            usage.reasoning_tokens if usage else None,
+            self._instance_id is not None and self._is_partial(usage),
+            None if self.public_name == self.model else self.public_name,
+            self.is_stream,
+            self.queued_seconds,
+            self.audio_seconds,
+            self.images,
+            self.shown_id,
+            self.worker,
         )
+
+    def _is_partial(self, usage: Usage | None) -> bool:
+        broke = usage is None and self.events is not None and self.cause is not None
+        return broke or self.status == CLIENT_GONE
+
+
+@dataclass(slots=True)
+class Allowance:
+    """So many at once and so many per second; those above are counted."""
+
+    per_second: float
+    most: float
+    _left: float = -1.0
+    _seen: float = 0.0
+
+    def take(self, now: float) -> bool:
+        gained = (now - self._seen) * self.per_second
+        self._left = self.most if self._left < 0 else min(self.most, self._left + gained)
+        self._seen = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
 
 
 @dataclass(slots=True)
@@ -90,30 +189,58 @@ class Ledger:
 
     clock: Clock
     on_row: Callable[[], None]
+    flight: Flight | None = None
     in_flight: int = 0
     dropped_rows: int = 0
-    _rows: list[UsageRow] = field(default_factory=list)
+    refused_unrecorded: int = 0
+    _rows: list[tuple[bytes, Slot | None]] = field(default_factory=list)
+    _refused: Allowance = field(default_factory=lambda: Allowance(REFUSED_PER_SECOND, REFUSED_AT_ONCE))
 
-    def open(self, request_id: str, credential: Credential, model: str, path: str, hold: Hold = UNLIMITED) -> "Open":
+    def open(
+        self,
+        request_id: str,
+        credential: Credential,
+        model: str,
+        path: str,
+        hold: Hold = UNLIMITED,
+        *,
+        shown_id: str | None = None,
+    ) -> "Open":
         """For `with`: the row is written when it is left, and the hold is given back, whatever the reason."""
         now = self.clock.monotonic()
-        return Open(self, Entry(request_id, credential, model, path, self.clock.wall(), now, hold=hold))
+        shown = None if shown_id == request_id else shown_id
+        entry = Entry(request_id, credential, model, path, self.clock.wall(), now, hold, shown, self.flight)
+        return Open(self, entry)
 
     def close(self, entry: Entry) -> None:
-        if entry.instance_id is None:
+        now = self.clock.monotonic()
+        if entry.instance_id is None and not self._refused.take(now):
+            self.refused_unrecorded += 1
             return
         if len(self._rows) >= MOST_ROWS:
-            self.dropped_rows += 1
-            log.error("usage_not_kept", extra={"dropped_rows": self.dropped_rows})
+            self._drop(entry)
             return
-        self._rows.append(entry.row(self.clock.monotonic()))
+        text = rows.encode(entry.row(now))
+        slot = None if self.flight is None else self.flight.finish(entry.slot, text)
+        self._rows.append((text, slot))
         self.on_row()
 
-    def waiting(self) -> list[UsageRow]:
-        return list(self._rows)
+    def _drop(self, entry: Entry) -> None:
+        self.dropped_rows += 1
+        log.error("usage_not_kept", extra={"dropped_rows": self.dropped_rows})
+        if self.flight is not None and entry.slot is not None:
+            self.flight.free(entry.slot)
+
+    def waiting(self) -> list[bytes]:
+        """As JSON, oldest first."""
+        return [text for text, _ in self._rows]
 
     def forget(self, count: int) -> None:
         """The oldest `count` rows are on disk."""
+        if self.flight is not None:
+            for _, slot in self._rows[:count]:
+                if slot is not None:
+                    self.flight.free(slot)
         del self._rows[:count]
 
 
@@ -128,7 +255,9 @@ class Open:
         self.ledger.in_flight += 1
         return self.entry
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         self.ledger.in_flight -= 1
+        if error is not None:
+            self.entry.broke(error)
         self.entry.hold.leave(self.entry.tokens)
         self.ledger.close(self.entry)

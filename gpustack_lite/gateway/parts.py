@@ -12,6 +12,7 @@ from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
 from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
+from gpustack_lite.gateway.flight import Flight
 from gpustack_lite.gateway.form_uploads import FormUploads
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.gate import Gate
@@ -24,6 +25,7 @@ from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Gauge, Metrics
 from gpustack_lite.gateway.relaying import Relaying
 from gpustack_lite.gateway.routes import RouteTable
+from gpustack_lite.gateway.salvage import Salvage
 from gpustack_lite.gateway.server_client import ServerClient
 from gpustack_lite.gateway.spool import Spool
 from gpustack_lite.gateway.turns import Bounds, Turns
@@ -69,8 +71,10 @@ class Parts:
         self.relaying = Relaying(self.pool, server_socket)
         server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
         gateway_id = f"gateway-{index}-{ports.randomness.unique_id()[:8]}"
-        self.ledger = Ledger(ports.clock, on_row=lambda: self.signals.touch("usage"))
+        self.flight = Flight(folder, ports.disk, me)
+        self.ledger = Ledger(ports.clock, on_row=lambda: self.signals.touch("usage"), flight=self.flight)
         self.spool = Spool(folder, ports.disk, ports.processes, me)
+        self.salvage = Salvage(folder, self.spool, ports, self.signals)
         self.poll = RoutesPoll(self.table, self.freshness, server, self.signals)
         self.copy = CopyKeeper(self.table, self.freshness, folder / "routes.json", ports, me.boot_id)
         self.status = StatusReporter(gateway_id, self.table, server)
@@ -127,6 +131,9 @@ class Parts:
             "routes_age_seconds": lambda: self.freshness.age_seconds or 0.0,
             "spool_rows": lambda: self.spool.waiting_rows,
             "spool_dropped_rows": lambda: self.spool.dropped_rows + self.ledger.dropped_rows,
+            "flight_slots": lambda: self.flight.taken,
+            "flight_without_slot": lambda: self.flight.without_slot,
+            "refusals_unrecorded": lambda: self.ledger.refused_unrecorded,
         }
 
     def door(self) -> Callable[[], Door]:
@@ -151,6 +158,7 @@ class Parts:
             Chore("routes_copy", self.copy.step, ("routes_copy",), 15.0),
             Chore("gateway_status", self.status.step, ("wake",), 1.0),
             Chore("usage_writer", self.writer.step, ("usage",), 5.0),
+            Chore("flight_salvage", self.salvage.step, (), 5.0),
             Chore("usage_courier", self.courier.step, ("usage_spooled",), 5.0),
             Chore("sweep", self._sweep, (), 0.25),
         )

@@ -1,15 +1,16 @@
 """Usage that waits for the server: checksummed lines in files that one process alone writes, removed when delivered."""
 
 import logging
+import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpustack_lite.gateway import owned, rows
 from gpustack_lite.ports import Disk, Identity, Processes
-from gpustack_lite.wire import UsageRow
 
 log = logging.getLogger(__name__)
-SUFFIX = ".spool"
+KIND, SUFFIX = "usage", ".spool"
 MOST_BYTES = 256 * 1024**2
 
 
@@ -17,6 +18,7 @@ class Spool:
     """Files are named usage.PID.TICKS.BOOT.NUMBER.spool: whose writer is gone belongs to whoever finds it.
 
     A file is only ever appended to by its writer, and only while it has its highest number; `seal` begins the next.
+    Everything here blocks and may be called from several threads: a file is never delivered while it is written to.
     """
 
     def __init__(
@@ -31,24 +33,29 @@ class Spool:
         self._current_bytes = 0
         self._waiting_bytes = 0
         self._has_failed = False
+        self._lock = threading.RLock()
         self.waiting_rows = 0
         self.dropped_rows = 0
 
     @property
     def _current(self) -> Path:
-        return self._directory / f"{_prefix(self._me)}{self._number}{SUFFIX}"
+        return self._directory / owned.name_of(KIND, self._me, self._number, SUFFIX)
 
-    def append(self, rows: Sequence[UsageRow]) -> None:
-        """On the platter when it returns; blocking. When the spool is full the rows are counted and lost, aloud.
+    def append(self, texts: Sequence[bytes]) -> None:
+        """Rows as JSON, on the platter when it returns. When the spool is full the rows are counted and lost, aloud.
 
         Raises:
             OSError: nothing is promised; append them again, which writes them into the next file.
         """
+        if texts:
+            with self._lock:
+                self._append(b"".join(encode(text) for text in texts), len(texts))
+
+    def _append(self, lines: bytes, count: int) -> None:
         if self._has_failed:
             self.seal()
-        lines = b"".join(encode(row) for row in rows)
         if self._waiting_bytes + len(lines) > self._most_bytes:
-            self.dropped_rows += len(rows)
+            self.dropped_rows += count
             log.error("usage_spool_full", extra={"dropped_rows": self.dropped_rows, "limit_bytes": self._most_bytes})
             return
         self._has_failed = True  # until it has not: half a line at the end would spoil the next one
@@ -56,13 +63,14 @@ class Spool:
         self._disk.append(self._current, lines)
         self._has_failed = False
         self._waiting_bytes += len(lines)
-        self.waiting_rows += len(rows)
+        self.waiting_rows += count
 
     def seal(self) -> None:
         """What was written until now can be delivered; what comes goes into another file."""
-        if self._current_bytes:
-            self._number += 1
-            self._current_bytes = 0
+        with self._lock:
+            if self._current_bytes:
+                self._number += 1
+                self._current_bytes = 0
 
     def deliverable(self) -> list[Path]:
         """Our sealed files, and those of writers that live no more; oldest names first."""
@@ -78,42 +86,38 @@ class Spool:
         """The rows as the JSON they were written as."""
         return decode(self._disk.read(path) or b"", path)
 
-    def remove(self, path: Path, rows: int) -> None:
+    def ids_by(self, writer: Identity) -> set[str]:
+        """The requests of which this process wrote rows that wait still."""
+        paths = [self._directory / name for name in self._disk.names(self._directory) if writer_of(name) == writer]
+        found = (rows.decode(text) for path in paths for text in self.read(path))
+        return {row.request_id for row in found if row is not None}
+
+    def remove(self, path: Path, count: int) -> None:
         size = len(self._disk.read(path) or b"")
         self._disk.remove(path)
         if writer_of(path.name) == self._me:
-            self._waiting_bytes = max(0, self._waiting_bytes - size)
-            self.waiting_rows = max(0, self.waiting_rows - rows)
-
-
-def _prefix(identity: Identity) -> str:
-    return f"usage.{identity.pid}.{identity.start_ticks}.{identity.boot_id}."
+            with self._lock:
+                self._waiting_bytes = max(0, self._waiting_bytes - size)
+                self.waiting_rows = max(0, self.waiting_rows - count)
 
 
 def writer_of(name: str) -> Identity | None:
-    """The process that a file's name says has written it; None for a file that is not of the spool."""
-    parts = name.split(".")
-    if len(parts) != 6 or parts[0] != "usage" or not name.endswith(SUFFIX):
-        return None
-    if not (parts[1].isdigit() and parts[2].isdigit() and parts[4].isdigit()):
-        return None
-    return Identity(int(parts[1]), int(parts[2]), parts[3])
+    return owned.writer_of(name, KIND, SUFFIX)
 
 
-def encode(row: UsageRow) -> bytes:
-    text = row.model_dump_json().encode()
+def encode(text: bytes) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def decode(data: bytes, path: Path) -> list[bytes]:
     """The rows that are whole; a torn or spoilt line is said aloud and passed over."""
-    rows = [_row(line) for line in data.split(b"\n") if line]
-    spoilt = rows.count(None)
+    texts = [_text(line) for line in data.split(b"\n") if line]
+    spoilt = texts.count(None)
     if spoilt:
         log.error("usage_spool_damaged", extra={"path": str(path), "lines": spoilt})
-    return [row for row in rows if row is not None]
+    return [text for text in texts if text is not None]
 
 
-def _row(line: bytes) -> bytes | None:
+def _text(line: bytes) -> bytes | None:
     checksum, _, text = line.partition(b" ")
     return text if checksum == b"%08x" % zlib.crc32(text) else None

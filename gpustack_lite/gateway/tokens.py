@@ -9,7 +9,8 @@ import msgspec
 from gpustack_lite.domain import Usage
 
 Count = int | None
-_MOST = 2**53
+_MOST = 2**31 - 1
+"""What a column of every database takes: an engine that claims more is not believed, and holds back no other row."""
 WHOLE_BYTES = 1024**2
 """Above this an answer is looked at in its first and last part only: vectors are long, and usage is beside them."""
 END_BYTES = 16 * 1024

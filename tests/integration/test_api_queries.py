@@ -48,7 +48,9 @@ def a_user(**given: Any) -> User:
 
 def a_row(request_id: str, **given: Any) -> UsageRow:
     base = {"request_id": request_id, "model": "m", "path": "/v1/x", "started_at": START, "seconds": 1.5, "status": 200}
-    return UsageRow(**base | {"prompt_tokens": 10, "completion_tokens": 5, "key_id": 1, "user_id": 1} | given)
+    return UsageRow(
+        **base | {"instance_id": 3, "prompt_tokens": 10, "completion_tokens": 5, "key_id": 1, "user_id": 1} | given
+    )
 
 
 async def count(db: Database, rows: Sequence[UsageRow]) -> None:

@@ -324,3 +324,5 @@ class RequestShape(Shape):
     queued_seconds: float | None
     audio_seconds: float | None
     images: int | None
+    shown_id: str | None
+    worker: str | None

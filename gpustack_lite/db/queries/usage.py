@@ -17,7 +17,7 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.wire import UsageRow
 
 ROWS_AT_ONCE = 500
-"""Times 17 columns stays below SQLite's bound of 32,766 variables."""
+"""Times 24 columns stays below SQLite's bound of 32,766 variables."""
 DIMENSIONS = {"model": "model", "key": "key_id", "user": "user_id"}
 _SUMS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 _LISTING = Listing(
@@ -57,7 +57,7 @@ async def summed(
     end: datetime | None,
     owner: int | None,
 ) -> list[dict[str, Any]]:
-    """One row per combination of `by`, the largest number of requests first.
+    """One row per combination of `by`, the largest number of requests first; what reached no engine is none.
 
     Raises:
         Refusal: `unknown_dimension`.
@@ -68,9 +68,10 @@ async def summed(
     fields = [DIMENSIONS[name] for name in dict.fromkeys(by)]
     columns: list[Any] = [getattr(UsageRecord, field) for field in fields]
     sums = [func.coalesce(func.sum(getattr(UsageRecord, name)), 0) for name in _SUMS]
-    selected: Any = select(func.count(), *sums, *columns)
+    served = func.count(col(UsageRecord.instance_id))
+    selected: Any = select(served, *sums, *columns)
     statement = selected.where(*_between(start, end, owner))
-    found: Any = await session.exec(statement.group_by(*columns).order_by(func.count().desc(), *columns))
+    found: Any = await session.exec(statement.group_by(*columns).order_by(served.desc(), *columns))
     rows = [dict(zip(("requests", *_SUMS, *fields), row, strict=True)) for row in found]
     return await _named(session, [row for row in rows if row["requests"]])
 

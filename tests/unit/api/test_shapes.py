@@ -37,7 +37,8 @@ async def cluster(api: Api) -> None:
     await api.add(a_placed_instance(None, "failed", said=SAID, claim=claim, device_indices=[0], attempt=2))
     await api.add(an_instance(None, reasons=[REASON], remedies=[REMEDY], reason_counts={"memory": 1}))
     await api.add(Event(at=START, kind="move", model_id=1, model_name="m", code=SAID["code"], params=SAID["params"]))
-    await api.add(UsageRecord(request_id="r", model="m", path="/v1/x", started_at=START, seconds=1.5, status=200))
+    served = {"request_id": "r", "model": "m", "instance_id": 1, "path": "/v1/x", "seconds": 1.5, "status": 200}
+    await api.add(UsageRecord(**served, started_at=START))
     route = {"targets": [{"model": "gone", "weight": 1}], "created_at": START, "updated_at": START}
     await api.add(ModelRouteRow(name="alias", **route))
     await api.add(CustomBackend(name="mine", spec=spec, created_at=START))

@@ -10,7 +10,14 @@ from tests.fakes.management import Api
 
 
 def row(request_id: str, **given: Any) -> dict[str, Any]:
-    base = {"request_id": request_id, "model": "m", "path": "/v1/chat/completions", "started_at": START, "seconds": 1.5}
+    base = {
+        "request_id": request_id,
+        "instance_id": 1,
+        "model": "m",
+        "path": "/v1/chat/completions",
+        "started_at": START,
+        "seconds": 1.5,
+    }
     tokens = {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 2, "key_id": 1, "user_id": 1}
     batch = UsageBatch(gateway_id="g", rows=(UsageRow(**base | {"status": 200} | tokens | given),))
     found: dict[str, Any] = batch.model_dump(mode="json")["rows"][0]

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack_lite.gateway import spool
+from gpustack_lite.gateway import rows, spool
+from gpustack_lite.gateway.rows import Row
 from gpustack_lite.gateway.spool import Spool
 from gpustack_lite.ports import Identity, SystemDisk, SystemProcesses
 from gpustack_lite.wire import UsageRow
@@ -32,14 +33,12 @@ class FullDisk(SystemDisk):
             raise OSError(28, "No space left on device")
 
 
-def row(number: int) -> UsageRow:
-    return UsageRow(
-        request_id=f"r{number}", model="m", path="/v1/chat/completions", started_at=START, seconds=1, status=200
-    )
+def row(number: int) -> bytes:
+    return rows.encode(Row(f"r{number}", "m", "/v1/chat/completions", START, 1.0, 200))
 
 
-def ids(rows: Collection[bytes]) -> list[str]:
-    return [UsageRow.model_validate_json(each).request_id for each in rows]
+def ids(texts: Collection[bytes]) -> list[str]:
+    return [UsageRow.model_validate_json(each).request_id for each in texts]
 
 
 def waiting(of: Spool) -> list[str]:
@@ -116,6 +115,13 @@ def test_a_full_spool_loses_rows_aloud_and_counts_them(tmp_path: Path, caplog: p
     assert waiting(mine) == ["r1"]
     assert mine.dropped_rows == 2
     assert "usage_spool_full" in caplog.text
+
+
+def test_it_knows_what_a_writer_has_said(mine: Spool, tmp_path: Path) -> None:
+    mine.append([row(1), row(2)])
+    other = Spool(tmp_path, SystemDisk(), Living(OTHER), OTHER)
+    other.append([row(3)])
+    assert other.ids_by(ME) == {"r1", "r2"}
 
 
 @pytest.mark.parametrize(

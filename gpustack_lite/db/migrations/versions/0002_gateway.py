@@ -34,6 +34,27 @@ def _widen() -> None:
     op.add_column("usage", sa.Column("queued_seconds", sa.Float(), nullable=True))
     op.add_column("usage", sa.Column("audio_seconds", sa.Float(), nullable=True))
     op.add_column("usage", sa.Column("images", sa.Integer(), nullable=True))
+    op.add_column("usage", sa.Column("shown_id", sa.String(), nullable=True))
+    op.add_column("usage", sa.Column("worker", sa.String(), nullable=True))
+    op.create_index("usage_by_user", "usage", ["user_id", "started_at"])
+    shown = sa.text("shown_id IS NOT NULL")
+    op.create_index("usage_by_shown_id", "usage", ["shown_id"], sqlite_where=shown, postgresql_where=shown)
+    _daily()
+
+
+def _daily() -> None:
+    counts = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "images")
+    op.create_table(
+        "usage_daily",
+        sa.Column("day", sa.String(), nullable=False),
+        sa.Column("model", sa.String(), nullable=False),
+        sa.Column("key_id", sa.Integer(), nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=False),
+        sa.Column("requests", sa.BigInteger(), nullable=False),
+        *(sa.Column(name, sa.BigInteger(), nullable=False) for name in counts),
+        sa.Column("audio_seconds", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("day", "model", "key_id", "user_id"),
+    )
 
 
 def _routes_and_spending() -> None:
