@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from gpustack_lite.domain import (
+    Abilities,
     BackendVersion,
     Claim,
     Device,
@@ -78,7 +79,7 @@ class Placed:
 
 @runtime_checkable
 class Backend(Protocol):
-    """One engine. `paths` are the OpenAI paths that it may serve, such as "/v1/chat/completions"."""
+    """One engine. `paths` are the OpenAI paths that it may serve, such as "/v1/chat/completions"; empty: unknown."""
 
     @property
     def name(self) -> str: ...
@@ -111,6 +112,13 @@ class Backend(Protocol):
 
         Raises:
             Refusal: `cannot_estimate` where the facts do not say enough, or what `check` raises.
+        """
+
+    def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
+        """What clients may ask of a model of these facts under these options.
+
+        Raises:
+            Refusal: what `check` raises.
         """
 
     def launch(self, placed: Placed) -> LaunchSpec:

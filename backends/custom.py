@@ -9,6 +9,7 @@ from backends.base import Backend, Estimate, Option, Placed, Want
 from backends.failures import COMMON, first_known
 from backends.options import LONGEST_VALUE, check_env
 from gpustack_lite.domain import (
+    Abilities,
     BackendVersion,
     Claim,
     Device,
@@ -18,22 +19,12 @@ from gpustack_lite.domain import (
     ModelFacts,
     Options,
     Sentence,
+    Spelling,
 )
 from gpustack_lite.errors import Refusal
 
 PLACEHOLDERS = frozenset(
     {"port", "model_path", "model_name", "devices", "tensor_parallel_size", "context_length", "options"}
-)
-PATHS = frozenset(
-    {
-        "/v1/chat/completions",
-        "/v1/completions",
-        "/v1/responses",
-        "/v1/embeddings",
-        "/v1/rerank",
-        "/v1/score",
-        "/v1/messages",
-    }
 )
 VISIBLE_DEVICES: Mapping[DeviceKind, tuple[str, ...]] = {
     "ascend": ("ASCEND_RT_VISIBLE_DEVICES",),
@@ -46,11 +37,13 @@ VISIBLE_DEVICES: Mapping[DeviceKind, tuple[str, ...]] = {
 _NAME = re.compile(r"^[a-z][a-z0-9_.-]{0,62}$")
 _OPTION_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_API_PATH = re.compile(r"^/v[12](/[a-z_]+)+$")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _MOST_ARGUMENTS = 256
 _LONGEST_DEADLINE_SECONDS = 24 * 3600.0
 _LARGEST_BYTES = 2**50
-_KEYS = frozenset({"name", "command", "env", "device_kinds", "probe", "claim", "description"})
+_MOST_PATHS = 100
+_KEYS = frozenset({"name", "command", "env", "device_kinds", "probe", "claim", "description", "paths", "reasoning"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,8 @@ class CustomBackend:
     device_kinds: frozenset[DeviceKind] = frozenset({"cpu"})
     probe: HttpProbe = field(default_factory=HttpProbe)
     claim: Claim = field(default_factory=Claim)
-    paths: frozenset[str] = PATHS
+    paths: frozenset[str] = frozenset()
+    reasoning: Spelling | None = None
     needs_facts: bool = False
     known_options: tuple[Option, ...] = ()
 
@@ -86,6 +80,9 @@ class CustomBackend:
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
         self.check(want.options, {})
         return (Estimate(self.claim, None, _context_of(want.options)),)
+
+    def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
+        return Abilities(paths=self.paths, spelling=self.reasoning)
 
     def launch(self, placed: Placed) -> LaunchSpec:
         self.check(placed.options, placed.env)
@@ -123,6 +120,8 @@ def from_spec(spec: Mapping[str, object]) -> Backend:
         device_kinds=_kinds(spec.get("device_kinds", ["cpu"])),
         probe=_probe(spec.get("probe")),
         claim=_claim(spec),
+        paths=_paths(spec.get("paths")),
+        reasoning=_reasoning(spec.get("reasoning")),
     )
 
 
@@ -169,6 +168,22 @@ def _kinds(value: object) -> frozenset[DeviceKind]:
     if not isinstance(value, list | tuple | set | frozenset) or not value or not all(each in known for each in value):
         raise Refusal("custom_kinds_invalid", param="device_kinds", known=", ".join(known))
     return frozenset(value)
+
+
+def _paths(value: object) -> frozenset[str]:
+    """What the engine serves; without it every path that clients may ask for is passed on, and the engine decides."""
+    if value is None:
+        return frozenset()
+    is_list = isinstance(value, list | tuple) and 0 < len(value) <= _MOST_PATHS
+    if not is_list or not all(isinstance(each, str) and _API_PATH.match(each) for each in value):  # type: ignore[attr-defined]
+        raise Refusal("custom_paths_invalid", param="paths")
+    return frozenset(value)  # type: ignore[call-overload,no-any-return]
+
+
+def _reasoning(value: object) -> Spelling | None:
+    if value is None or value in get_args(Spelling):
+        return value  # type: ignore[return-value]
+    raise Refusal("custom_reasoning_invalid", param="reasoning", known=", ".join(get_args(Spelling)))
 
 
 def _probe(value: object) -> HttpProbe:

@@ -9,6 +9,7 @@ from backends.base import Backend, Estimate, Option, Placed, Want
 from backends.failures import COMMON, first_known
 from backends.options import OptionValue, check_env, checked
 from gpustack_lite.domain import (
+    Abilities,
     BackendVersion,
     Claim,
     DeviceKind,
@@ -22,6 +23,8 @@ from gpustack_lite.domain import (
 RUNNER = "echo_server.py"
 MIB = 1024**2
 DEFAULT_RAM_BYTES = 64 * MIB
+DEFAULT_EMBEDDING_DIMS = 8
+"""The runner's own; a test holds the two together."""
 KINDS: frozenset[DeviceKind] = frozenset({"ascend", "cuda", "rocm", "cpu"})
 _CLAIM_OPTIONS = (
     Option("device-count", "int", "accelerators to claim"),
@@ -76,6 +79,18 @@ class Echo:
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
         values = checked(want.options, KNOWN, frozenset())
         return (Estimate(_claim(values), None, _whole(values, "max-model-len") or None),)
+
+    def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
+        dims = _whole(checked(options, KNOWN, frozenset()), "embedding-dims", DEFAULT_EMBEDDING_DIMS)
+        return Abilities(
+            paths=self.paths,
+            input_modalities=("text",),
+            output_modalities=("text", "embedding"),
+            tools=False,
+            reasoning=False,
+            json_schema=False,
+            embedding_dimensions=dims,
+        )
 
     def launch(self, placed: Placed) -> LaunchSpec:
         values = checked(placed.options, KNOWN, frozenset())

@@ -10,6 +10,7 @@ from backends.failures import Failure, first_known
 from backends.llama_cpp_options import BINARY_ONLY, FORBIDDEN, KNOWN, LONE_SWITCHES, OURS
 from backends.options import OptionValue, check_env, checked
 from gpustack_lite.domain import (
+    Abilities,
     BackendVersion,
     Claim,
     DeviceKind,
@@ -27,6 +28,7 @@ _OUR_VARIABLES = re.compile(r"^(LLAMA_.*|GGML_BACKEND_PATH|HF_.*)$")
 _NO_DEVICES = {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1", "GGML_VK_VISIBLE_DEVICES": ""}
 _HTTP_THREADS = 256
 """A waiting request holds one. llama.cpp's own pool grows, but was seen to leave a probe waiting for 20 s meanwhile."""
+POOLED = frozenset({"/v1/embeddings", "/v1/rerank"})
 _COUNTED = frozenset({"ctx-size", "parallel", "ubatch-size", "batch-size", "embeddings", "reranking"})
 
 _FAILURES = (
@@ -87,6 +89,14 @@ class LlamaCpp:
         values = checked(want.options, KNOWN, FORBIDDEN)
         return tuple(_estimate(facts, values, shape) for shape in arithmetic.shapes(facts, values))
 
+    def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
+        """One model either generates or pools: started for the one, llama-server refuses the other's paths."""
+        values = checked(options, KNOWN, FORBIDDEN)
+        if facts is None:
+            return Abilities(paths=self.paths, input_modalities=("text",), spelling="reasoning_content")
+        pooling = arithmetic.pooling_of(facts, values)
+        return _generating(facts, values) if pooling is None else _pooling(facts, pooling)
+
     def launch(self, placed: Placed) -> LaunchSpec:
         """Raises:
         Refusal: `option_needs_binary` for what the wheel's library has no parameter for.
@@ -103,6 +113,33 @@ class LlamaCpp:
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
         return first_known(_FAILURES, log_lines)
+
+
+def _generating(facts: ModelFacts, values: Mapping[str, OptionValue]) -> Abilities:
+    """A grammar holds any model to a JSON schema; tools and thinking are as good as the template that asks for them."""
+    is_off = values.get("reasoning") == "off" or values.get("reasoning-budget") == 0
+    return Abilities(
+        paths=LlamaCpp.paths - POOLED,
+        input_modalities=("text",),
+        output_modalities=("text",),
+        tools=facts.template_takes_tools,
+        reasoning=False if is_off else facts.template_reasons,
+        json_schema=True,
+        spelling="reasoning_content",
+    )
+
+
+def _pooling(facts: ModelFacts, pooling: str) -> Abilities:
+    is_embedding = pooling == "embeddings"
+    return Abilities(
+        paths=frozenset({"/v1/embeddings" if is_embedding else "/v1/rerank"}),
+        input_modalities=("text",),
+        output_modalities=("embedding" if is_embedding else "score",),
+        tools=False,
+        reasoning=False,
+        json_schema=False,
+        embedding_dimensions=facts.embedding_length if is_embedding else None,
+    )
 
 
 def _estimate(facts: ModelFacts, values: Mapping[str, OptionValue], shape: arithmetic.Shape) -> Estimate:

@@ -11,6 +11,7 @@ WeightRole = Literal[
     "embedding", "output", "attention", "latent_attention", "feed_forward", "experts", "vision", "draft", "other"
 ]
 Health = Literal["ok", "warning", "alarm", "critical", "unknown"]
+Spelling = Literal["reasoning_content", "reasoning"]
 Params = Mapping[str, str | int | float | bool | None]
 
 
@@ -189,6 +190,9 @@ class ModelFacts:
     sliding_window: int | None = None
     weights_bytes: int | None = None
     has_chat_template: bool | None = None
+    template_takes_tools: bool | None = None
+    template_reasons: bool | None = None
+    """Whether the chat template speaks of thinking apart from answering."""
     sliding_window_layer_count: int | None = None
     """How many layers keep only `sliding_window` tokens; None where nobody says: then all count in full."""
     feed_forward_length: int | None = None
@@ -246,6 +250,24 @@ class Memory:
     @property
     def total_bytes(self) -> int:
         return self.weights_bytes + self.kv_bytes + self.activation_bytes + self.overhead_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model can do under one engine, for those who want to know before they ask; None: nobody knows.
+
+    `paths` are the OpenAI and Anthropic paths that the engine serves for this model; empty where nobody knows.
+    `spelling` is the key under which the engine says and reads reasoning.
+    """
+
+    paths: frozenset[str] = frozenset()
+    input_modalities: tuple[str, ...] | None = None
+    output_modalities: tuple[str, ...] | None = None
+    tools: bool | None = None
+    reasoning: bool | None = None
+    json_schema: bool | None = None
+    embedding_dimensions: int | None = None
+    spelling: Spelling | None = None
 
 
 @dataclass(frozen=True, slots=True)

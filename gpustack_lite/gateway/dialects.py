@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpustack_lite.domain import Spelling
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import anthropic, splicing
 from gpustack_lite.gateway.answers import Document
@@ -13,7 +14,6 @@ from gpustack_lite.gateway.anthropic.fields import Json
 from gpustack_lite.gateway.anthropic.rewriters import Translated
 from gpustack_lite.gateway.bodies import Piece
 from gpustack_lite.gateway.rewriting import Rewriter
-from gpustack_lite.gateway.splicing import Spelling
 from gpustack_lite.wire import Endpoint, ModelRoute
 
 LACKING = frozenset({404, 405, 501})

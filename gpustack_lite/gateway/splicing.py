@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from gpustack_lite.domain import Spelling
 from gpustack_lite.gateway import jsonspans
 from gpustack_lite.gateway.answers import Document
 from gpustack_lite.gateway.jsonspans import Bytes, Member, NotAnObject
 from gpustack_lite.gateway.sse import error_event
 from gpustack_lite.wire import Endpoint, ModelRoute
 
-Spelling = Literal["reasoning_content", "reasoning"]
 Wanted = Literal["reasoning_content", "reasoning", "both"]
 CHAT = "/v1/chat/completions"
 _MODEL = b'"model"'

@@ -1,5 +1,6 @@
 """From a GGUF header to ModelFacts: the keys of ggml's docs/gguf.md and, where they are silent, of llama.cpp."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from gpustack_lite.domain import ModelFacts
@@ -19,6 +20,11 @@ _WINDOW_PATTERNS: Mapping[str, int] = {
     "olmo3": 4,
 }
 """Of every N layers the last attends to everything, the others to the window (llama-model.cpp, set_swa_pattern)."""
+
+_TEMPLATE = "tokenizer.chat_template"
+_TOOLS = re.compile(r"\btools\b")
+_THOUGHTS = re.compile(r"<think|\b(?:enable_thinking|reasoning_content|reasoning_effort|thinking)\b|\[THINK\]")
+"""The variables and marks by which templates ask for thinking (Qwen3, DeepSeek, gpt-oss, Magistral and their kin)."""
 
 _POOLING: Mapping[int, str] = {0: "none", 1: "mean", 2: "cls", 3: "last", 4: "rank"}
 """llama.h, llama_pooling_type."""
@@ -59,9 +65,19 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
         repack_extra_bytes=_repack_extra_bytes(headers),
-        has_chat_template="tokenizer.chat_template" in headers[0].metadata,
+        **_template_facts(headers[0].metadata),
         pooling=_POOLING.get(keys.number("pooling_type") or 0) if keys.raw("pooling_type") is not None else None,
     )
+
+
+def _template_facts(metadata: Mapping[str, Scalar | Array]) -> dict[str, bool | None]:
+    """Also of the templates that a model has beside its main one, such as tokenizer.chat_template.tool_use."""
+    found = [value for key, value in metadata.items() if key.startswith(_TEMPLATE) and isinstance(value, str)]
+    return {
+        "has_chat_template": _TEMPLATE in metadata,
+        "template_takes_tools": any(_TOOLS.search(each) for each in found) if found else None,
+        "template_reasons": any(_THOUGHTS.search(each) for each in found) if found else None,
+    }
 
 
 class _Keys:

@@ -167,6 +167,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} is no name of a backend: use up to 63 lower-case letters, digits, '.', '_' and '-', a letter first.",
         "{name} 不能作为后端名称：请用最多 63 个小写字母、数字、'.'、'_' 和 '-'，并以字母开头。",
     ),
+    "custom_paths_invalid": (
+        "paths must be a list of addresses such as /v1/chat/completions: name what the engine serves, or leave it out.",
+        "paths 必须是形如 /v1/chat/completions 的路径列表：请列出引擎提供的接口，或省略该字段。",
+    ),
+    "custom_reasoning_invalid": (
+        "reasoning must be one of {known}: the key under which the engine writes its reasoning.",
+        "reasoning 必须是 {known} 之一：即引擎输出推理内容所用的字段名。",
+    ),
     "custom_command_invalid": (
         "command must be a list of texts without control characters: the program and its arguments.",
         "command 必须是不含控制字符的文本列表：程序及其参数。",

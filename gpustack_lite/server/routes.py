@@ -8,6 +8,8 @@ from gpustack_lite.db.queries.cluster import engine_key
 from gpustack_lite.db.queries.publishing import Published
 from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User, Worker
 from gpustack_lite.lifecycle import ModelState, State
+from gpustack_lite.server import abilities
+from gpustack_lite.server.facts import facts_of
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RouteTarget, Said, Serving
 
 _FURTHEST = (State.STARTING, State.PREPARING, State.SCHEDULED, State.FAILED, State.PENDING)
@@ -19,6 +21,8 @@ def model_routes(view: Published) -> tuple[ModelRoute, ...]:
 
 def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) -> ModelRoute:
     ready = [each for each in instances if each.state == State.READY and each.port is not None]
+    backend = next((each.assigned["backend"] for each in instances if each.assigned), model.backend)
+    able = abilities.of_model(model, backend, facts_of(view.facts.get(model.source)), view.customs)
     endpoints = tuple(found for each in ready if (found := _endpoint(view, each)) is not None)
     return ModelRoute(
         id=model.id or 0,
@@ -26,11 +30,13 @@ def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) ->
         created=int(model.created_at.timestamp()),
         state=str(model_state.state_of(model, instances)),
         said=None if endpoints else _why_not(view, model, instances),
-        backend=next((each.assigned["backend"] for each in instances if each.assigned), model.backend),
+        backend=backend,
         context_length=min((each.context_length for each in endpoints if each.context_length), default=None),
         endpoints=endpoints,
         loading=None if endpoints else _loading(view, instances),
         serving=Serving.model_validate(model.serving),
+        paths=tuple(sorted(able.paths)),
+        abilities=abilities.document(able),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from backends.base import Estimate, Option, Placed, Want
 from gpustack_lite.domain import (
+    Abilities,
     BackendVersion,
     Claim,
     DeviceKind,
@@ -47,6 +48,9 @@ class FakeBackend:
             device_kinds=self.claim.device_kinds,
         )
         return (Estimate(wished, Memory(GIB, 1024, GIB, GIB, GIB), 4096),)
+
+    def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
+        return Abilities(paths=self.paths)
 
     def launch(self, placed: Placed) -> LaunchSpec:
         raise NotImplementedError

@@ -1,15 +1,26 @@
 """What gateways must know, and what they acknowledged."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import cluster, moves
+from gpustack_lite.db.queries import backends, cluster, inspections, moves
 from gpustack_lite.db.queries.replicas import Fleet, fleet
-from gpustack_lite.db.tables import ApiKey, GatewayRow, LoginSession, ModelInstance, ModelRouteRow, Secret, User, Worker
+from gpustack_lite.db.tables import (
+    ApiKey,
+    GatewayRow,
+    Inspection,
+    LoginSession,
+    ModelInstance,
+    ModelRouteRow,
+    Secret,
+    User,
+    Worker,
+)
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Clock
 
@@ -30,6 +41,9 @@ class Published:
     keys: Sequence[tuple[ApiKey, User]]
     sessions: Sequence[tuple[LoginSession, User]]
     named: Sequence[ModelRouteRow] = ()
+    facts: Mapping[str, Inspection] = field(default_factory=dict)
+    """By source: one worker's answer; copies differ in nothing that clients are told."""
+    customs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def leaving(self) -> list[ModelInstance]:
@@ -43,17 +57,21 @@ async def view(session: AsyncSession, now: datetime) -> Published:
     keys = select(ApiKey, User).join(User, col(User.id) == col(ApiKey.user_id)).where(col(User.active).is_(True))
     unexpired = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > now)
     sessions = select(LoginSession, User).join(User, col(User.id) == col(LoginSession.user_id))
+    models = await fleet(session)
+    answers = await inspections.of_sources(session, {each.source for each in models.models.values()})
     valid = (col(User.active).is_(True), col(LoginSession.expires_at) > now)
     return Published(
         epoch=await cluster.epoch(session),
         models_revision=await cluster.counter(session, cluster.MODELS),
         credentials_revision=await cluster.counter(session, cluster.CREDENTIALS),
-        fleet=await fleet(session),
+        fleet=models,
         workers={each.id or 0: each for each in await session.exec(select(Worker))},
         engine_secret=secret.value if secret else None,
         keys=list(await session.exec(keys.where(unexpired).order_by(col(ApiKey.id)))),
         sessions=list(await session.exec(sessions.where(*valid).order_by(col(LoginSession.id)))),
         named=list(await session.exec(select(ModelRouteRow).order_by(col(ModelRouteRow.name)))),
+        facts={each.source: each for each in answers if each.facts is not None},
+        customs={each.name: {"name": each.name, **each.spec} for each in await backends.all_custom(session)},
     )
 
 

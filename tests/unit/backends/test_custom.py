@@ -5,7 +5,7 @@ import pytest
 
 from backends.base import Backend, Placed, Want
 from backends.custom import CUSTOM, CustomBackend, from_spec
-from gpustack_lite.domain import Device, DeviceKind, LaunchSpec
+from gpustack_lite.domain import Abilities, Device, DeviceKind, LaunchSpec
 from gpustack_lite.errors import Refusal
 
 SPEC: dict[str, Any] = {
@@ -188,3 +188,29 @@ def test_the_bare_template_serves_nothing() -> None:
     with pytest.raises(Refusal) as refused:
         CUSTOM.check({}, {})
     assert refused.value.code == "custom_needs_definition"
+
+
+def test_of_an_engine_that_nobody_described_further_nothing_is_known() -> None:
+    assert made().abilities(None, {}) == Abilities()
+
+
+def test_what_a_description_says_of_paths_and_reasoning_is_told() -> None:
+    able = made(paths=["/v1/score", "/v2/rerank"], reasoning="reasoning").abilities(None, {})
+    assert able == Abilities(paths=frozenset({"/v1/score", "/v2/rerank"}), spelling="reasoning")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(
+            ("paths", value)
+            for value in ("/v1/score", [], ["v1/score"], ["/v1/score/"], ["/health"], [1], {"/v1/x": 1})
+        ),
+        *(("reasoning", value) for value in ("both", "", 1, True, ["reasoning"])),
+    ],
+    ids=str,
+)
+def test_paths_and_reasoning_are_what_a_gateway_knows(field: str, value: object) -> None:
+    with pytest.raises(Refusal) as refused:
+        made(**{field: value})
+    assert (refused.value.code, refused.value.param) == (f"custom_{field}_invalid", field)

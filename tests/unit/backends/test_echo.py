@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from backends.base import Backend, Placed, Want
-from backends.echo import ECHO, KNOWN, Echo, stand_in
+from backends.echo import DEFAULT_EMBEDDING_DIMS, ECHO, KNOWN, Echo, stand_in
 from backends.llama_cpp import LLAMA_CPP
 from gpustack_lite.domain import Device, LaunchSpec
 from gpustack_lite.errors import Refusal
+from worker.runners.echo_server import EMBEDDING_DIMS
 
 VERSION = replace(ECHO.versions()[0], executable="/usr/bin/python3")
 
@@ -82,3 +83,9 @@ def test_unknown_options_are_refused(options: dict[str, object]) -> None:
 
 def test_every_option_has_help() -> None:
     assert all(option.help for option in KNOWN.values())
+
+
+def test_it_tells_what_it_can() -> None:
+    able = ECHO.abilities(None, {"embedding-dims": 16})
+    assert (able.paths, able.tools, able.embedding_dimensions) == (ECHO.paths, False, 16)
+    assert ECHO.abilities(None, {}).embedding_dimensions == DEFAULT_EMBEDDING_DIMS == EMBEDDING_DIMS

@@ -349,3 +349,39 @@ def test_layers_that_keep_no_keys_cost_their_state_per_slot() -> None:
 def test_options_that_cost_memory_are_counted(options: Mapping[str, object], more: int) -> None:
     plain, costly = (found[0].claim.ram_bytes for found in (estimates(), estimates(**options)))
     assert costly - plain == more
+
+
+def test_a_model_that_generates_does_not_embed() -> None:
+    able = LLAMA_CPP.abilities(replace(SMOL, template_takes_tools=True, template_reasons=False), {})
+    assert "/v1/chat/completions" in able.paths
+    assert "/v1/embeddings" not in able.paths
+    assert (able.tools, able.reasoning, able.json_schema, able.embedding_dimensions) == (True, False, True, None)
+    assert (able.input_modalities, able.output_modalities) == (("text",), ("text",))
+
+
+@pytest.mark.parametrize(
+    ("facts", "options", "paths", "dimensions"),
+    [
+        (replace(SMOL, pooling="mean"), {}, {"/v1/embeddings"}, 576),
+        (SMOL, {"embeddings": True}, {"/v1/embeddings"}, 576),
+        (replace(SMOL, pooling="rank"), {}, {"/v1/rerank"}, None),
+    ],
+    ids=["embedding model", "asked to embed", "reranking model"],
+)
+def test_a_model_that_pools_does_nothing_else(
+    facts: ModelFacts, options: dict[str, object], paths: set[str], dimensions: int | None
+) -> None:
+    able = LLAMA_CPP.abilities(facts, options)
+    assert (able.paths, able.embedding_dimensions, able.tools) == (paths, dimensions, False)
+
+
+@pytest.mark.parametrize("options", [{"reasoning": "off"}, {"reasoning-budget": 0}], ids=str)
+def test_thinking_that_is_switched_off_is_not_told_of(options: dict[str, object]) -> None:
+    thinking = replace(SMOL, template_reasons=True)
+    assert LLAMA_CPP.abilities(thinking, {}).reasoning is True
+    assert LLAMA_CPP.abilities(thinking, options).reasoning is False
+
+
+def test_without_facts_nothing_is_made_up() -> None:
+    able = LLAMA_CPP.abilities(None, {})
+    assert (able.paths, able.tools, able.reasoning, able.json_schema) == (LlamaCpp.paths, None, None, None)

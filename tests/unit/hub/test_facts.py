@@ -45,6 +45,22 @@ def test_a_header_becomes_facts(root: Path) -> None:
     assert found.quantization == "F32"
 
 
+@pytest.mark.parametrize(
+    ("templates", "tools", "thinks"),
+    [
+        pytest.param({"": "{{ messages }}"}, False, False, id="neither"),
+        pytest.param({"": "{% if tools %}"}, True, False, id="tools"),
+        pytest.param({"": "{% if enable_thinking %}<think>"}, False, True, id="thinking"),
+        pytest.param({"": "toolset", ".tool_use": "{{ tools }}"}, True, False, id="a template of its own for tools"),
+    ],
+)
+def test_the_chat_template_tells_of_tools_and_thinking(
+    root: Path, templates: dict[str, str], tools: bool, thinks: bool
+) -> None:
+    found = read(tiny(root, overrides={f"tokenizer.chat_template{key}": text for key, text in templates.items()}))
+    assert (found.template_takes_tools, found.template_reasons) == (tools, thinks)
+
+
 def test_the_weights_are_the_tensors_and_the_size_is_the_file(root: Path) -> None:
     path = tiny(root)
     found = read(path)
