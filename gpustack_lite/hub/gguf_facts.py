@@ -65,19 +65,17 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
         repack_extra_bytes=_repack_extra_bytes(headers),
-        **_template_facts(headers[0].metadata),
+        has_chat_template=_TEMPLATE in headers[0].metadata,
+        template_takes_tools=_template_names(_TOOLS, headers[0].metadata),
+        template_reasons=_template_names(_THOUGHTS, headers[0].metadata),
         pooling=_POOLING.get(keys.number("pooling_type") or 0) if keys.raw("pooling_type") is not None else None,
     )
 
 
-def _template_facts(metadata: Mapping[str, Scalar | Array]) -> dict[str, bool | None]:
-    """Also of the templates that a model has beside its main one, such as tokenizer.chat_template.tool_use."""
+def _template_names(pattern: re.Pattern[str], metadata: Mapping[str, Scalar | Array]) -> bool | None:
+    """Also in the templates that a model has beside its main one, such as tokenizer.chat_template.tool_use."""
     found = [value for key, value in metadata.items() if key.startswith(_TEMPLATE) and isinstance(value, str)]
-    return {
-        "has_chat_template": _TEMPLATE in metadata,
-        "template_takes_tools": any(_TOOLS.search(each) for each in found) if found else None,
-        "template_reasons": any(_THOUGHTS.search(each) for each in found) if found else None,
-    }
+    return any(pattern.search(each) for each in found) if found else None
 
 
 class _Keys:
