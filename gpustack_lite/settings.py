@@ -59,6 +59,7 @@ class Settings(BaseSettings):
     in_flight_per_replica: int = Field(256, ge=1)
     held_while_waking: int = Field(200, ge=0)
     probe_seconds: float = Field(30.0, gt=0)
+    probe_deadline_seconds: float = Field(30.0, gt=0)
     reasoning: Literal["reasoning_content", "reasoning", "both"] = "reasoning_content"
     cors_origins: tuple[str, ...] = ()
     tls_port: int | None = Field(None, ge=0, le=65535)

@@ -111,6 +111,8 @@ class AssignedInstance(Wire):
     context_length: int | None = None
     engine_key: str
     restart_limit: int = 5
+    stuck_attempt: int = 0
+    """Its engine is to be ended if it is of this attempt or an earlier one: gateways found that it answers nothing."""
 
 
 class Assignment(Wire):
@@ -227,6 +229,8 @@ class Endpoint(Wire):
     slots: int | None = None
     """How many requests the engine works on at once, where that is known."""
     worker: str = ""
+    attempt: int = 0
+    """Of its engine: a verdict on an earlier one is void."""
 
 
 class ModelRoute(Wire):
@@ -367,6 +371,8 @@ class GatewayOrders(Wire):
     """How many are counted, this one included."""
     is_prober: bool = False
     """One gateway asks idle replicas for a token now and then."""
+    in_flight: dict[int, int] = Field(default_factory=dict)
+    """Instance -> requests that it has from other gateways."""
     elsewhere: dict[str, tuple[float, float, int]] = Field(default_factory=dict)
     """`rates` of the other gateways, summed."""
     spent: dict[str, dict[str, int]] = Field(default_factory=dict)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from gpustack_lite.domain import HttpProbe
 from gpustack_lite.ports import Identity, Ports
@@ -58,6 +58,10 @@ class Hung(Exception):
     """Unhealthy for so long that nobody can hope any more."""
 
 
+class Condemned(Exception):
+    """Healthy by its own word, and yet it answers nothing."""
+
+
 class Watch:
     """Looks at one engine. The process is waited for in the background, so its end is seen at once."""
 
@@ -67,9 +71,16 @@ class Watch:
         self._client = client
         self._answered = False
         self._end = asyncio.ensure_future(ports.processes.wait(engine.root))
+        self._condemned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def close(self) -> None:
         self._end.cancel()
+        self._condemned.cancel()
+
+    def condemn(self) -> None:
+        """`until_ended` raises Condemned soon."""
+        if not self._condemned.done():
+            self._condemned.set_result(None)
 
     async def until_ready(self, on_progress: Callable[[Progress], None]) -> None:
         """Raises:
@@ -103,7 +114,7 @@ class Watch:
         """Ask for its health every few seconds; `on_look` gets the grown tree and the seconds since we began.
 
         Raises:
-            Ended, Hung.
+            Ended, Hung, Condemned.
         """
         began = healthy_at = self._now()
         failures = 0
@@ -112,6 +123,8 @@ class Watch:
             on_look(tree, self._now() - began)
             failures = 0 if await self._status() == OK else failures + 1
             self._raise_if_ended()
+            if self._condemned.done():
+                raise Condemned
             if failures == 0:
                 healthy_at = self._now()
                 on_health(True)
@@ -129,8 +142,9 @@ class Watch:
     async def _pause(self, seconds: float) -> None:
         """Cut short by the end of the engine."""
         nap = asyncio.ensure_future(self._ports.clock.sleep(seconds))
+        either: set[asyncio.Future[Any]] = {self._end, self._condemned, nap}
         try:
-            await asyncio.wait({self._end, nap}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             nap.cancel()
         self._raise_if_ended()

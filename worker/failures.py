@@ -59,6 +59,10 @@ def hung(seconds: float, lines: Sequence[str]) -> Sentence:
     return Sentence("engine_hung", {"seconds": round(seconds), "last_line": last_line(lines)})
 
 
+def stuck(attempt: int, lines: Sequence[str]) -> Sentence:
+    return Sentence("engine_stuck", {"attempt": attempt, "last_line": last_line(lines)})
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name

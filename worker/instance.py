@@ -17,7 +17,7 @@ from gpustack_lite.signals import Signals
 from gpustack_lite.wire import InstanceStatus, Progress, Said
 from worker import failures
 from worker.adoption import ProcessDoc, Record
-from worker.engine import HUNG_SECONDS, Ended, Engine, Foreign, Hung, TooSlow, Watch
+from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, TooSlow, Watch
 from worker.failures import AttemptFailed
 from worker.launching import launch
 from worker.preparing import Prepared, backend_of, prepare
@@ -47,6 +47,8 @@ class Instance:
         self._state_at = workshop.ports.clock.monotonic()
         self._seconds: float | None = None
         self._port_tries = 0
+        self._watch: Watch | None = None
+        self._condemned_attempt = 0
         self._task: asyncio.Task[None] | None = None
         self.is_ending = False
         if adopted and record.port is not None:
@@ -113,7 +115,8 @@ class Instance:
             await self._end_processes()
             await self._start()
         self._adopted = False
-        watch = Watch(self._engine(), self._workshop.ports, self._workshop.client)
+        watch = self._watch = Watch(self._engine(), self._workshop.ports, self._workshop.client)
+        self.condemn(self._condemned_attempt)
         try:
             if self.record.state is State.STARTING:
                 await watch.until_ready(self._note_progress)
@@ -125,10 +128,19 @@ class Instance:
             raise AttemptFailed(self._port_taken(), at_once=True) from foreign
         except TooSlow as slow:
             raise AttemptFailed(failures.too_slow(slow.seconds, self._lines(), self._backend())) from slow
+        except Condemned as condemned:
+            raise AttemptFailed(failures.stuck(self.record.attempt, self._lines())) from condemned
         except Hung as hung:
             raise AttemptFailed(failures.hung(HUNG_SECONDS, self._lines())) from hung
         finally:
+            self._watch = None
             watch.close()
+
+    def condemn(self, attempt: int) -> None:
+        """Gateways found that this attempt's engine answers nothing: it ends as by a crash, once."""
+        self._condemned_attempt = attempt
+        if self._watch is not None and self.record.attempt <= attempt:
+            self._watch.condemn()
 
     async def _start(self) -> None:
         self._next_try_at = None

@@ -9,7 +9,7 @@ from gpustack_lite.ports import Identity
 from gpustack_lite.wire import AssignedInstance, Assignment, InstanceStatus
 from worker.adoption import Record, Verdict, is_its_engine, judge, strays, without_root
 from worker.instance import Instance
-from worker.plan import Stop, plan
+from worker.plan import Stop, condemned, plan
 from worker.runtimes import process
 from worker.runtimes.environment import MARKER
 from worker.runtimes.process import Tree
@@ -64,10 +64,13 @@ class Instances:
                 self._end(self._all[action.id])
             else:
                 self._begin(action.instance)
+        attempts = {id: instance.record.attempt for id, instance in self._all.items()}
+        for each in condemned(self._wanted, attempts):
+            self._all[each.id].condemn(each.attempt)
         self._on_change()
 
     def _begin(self, assigned: AssignedInstance) -> None:
-        record = Record(instance=assigned, since=self._workshop.ports.clock.wall())
+        record = Record(instance=assigned, attempt=assigned.stuck_attempt, since=self._workshop.ports.clock.wall())
         self._workshop.records.save(record)
         self._all[assigned.id] = Instance(record, self._workshop, self._on_change, adopted=False)
         self._all[assigned.id].begin()

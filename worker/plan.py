@@ -19,6 +19,14 @@ class Start:
 Action = Stop | Start
 
 
+@dataclass(frozen=True, slots=True)
+class Condemn:
+    """End the engine of this attempt and begin the next one, as after a crash."""
+
+    id: int
+    attempt: int
+
+
 def plan(desired: Mapping[int, AssignedInstance], running: Collection[int]) -> list[Action]:
     """Stops come first, so that a replaced instance frees its memory before its successor asks.
 
@@ -27,3 +35,9 @@ def plan(desired: Mapping[int, AssignedInstance], running: Collection[int]) -> l
     stops: list[Action] = [Stop(id) for id in sorted(running) if id not in desired]
     starts: list[Action] = [Start(instance) for id, instance in sorted(desired.items()) if id not in running]
     return stops + starts
+
+
+def condemned(desired: Mapping[int, AssignedInstance], attempts: Mapping[int, int]) -> list[Condemn]:
+    """Whose engine gateways found stuck; `attempts` are those that run. A later attempt is another engine."""
+    ids = sorted(attempts.keys() & desired.keys())
+    return [Condemn(id, attempts[id]) for id in ids if 0 < attempts[id] <= desired[id].stuck_attempt]

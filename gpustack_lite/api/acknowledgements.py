@@ -22,6 +22,10 @@ class Acknowledgements:
         self._reported = {name: said for name, said in self._reported.items() if now - said[1] < ALIVE_SECONDS}
         self._reported[gateway_id] = held, now
 
+    def alive(self, now: float) -> list[str]:
+        """Their ids, in order."""
+        return sorted(name for name, (_, at) in self._reported.items() if now - at < ALIVE_SECONDS)
+
     def all_hold(self, wanted: Held, now: float) -> bool:
         """An epoch that passed holds nothing. Where there is one gateway, its question says enough."""
         alive = [held for held, at in self._reported.values() if now - at < ALIVE_SECONDS]

@@ -11,6 +11,7 @@ from gpustack_lite.api.acknowledgements import Acknowledgements
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
+from gpustack_lite.api.verdicts import Verdicts
 from gpustack_lite.db.engine import Database
 from gpustack_lite.ports import Disk, Ports
 from gpustack_lite.settings import Settings
@@ -69,6 +70,7 @@ class Context:
     tokens: MachineTokens = MachineTokens()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     gateways: Acknowledgements = field(default_factory=Acknowledgements)
+    verdicts: Verdicts = field(default_factory=Verdicts)
     logs: LogDesk = field(default_factory=LogDesk)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))

@@ -220,8 +220,8 @@ class ModelInstance(SQLModel, table=True):
     port: int | None = None
     attempt: int = 0
     gave_up: bool = False
-    restarts_asked: int = 0
-    """Counted up by the server when gateways found it stuck; the worker restarts the engine once for each."""
+    stuck_attempt: int = 0
+    """The attempt that gateways found stuck (by the server); the worker ends it and begins the next."""
     next_try_at: datetime | None = Field(default=None, sa_type=UtcTime)
     progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     context_length: int | None = None

@@ -78,7 +78,9 @@ class Replica:
     """The numbers of the choices at which it was last heard of, and last chosen."""
     prefilled_at: float = 0.0
     """When the prompts that it was given will have been read."""
+    attempt: int = 0
     answered_at: float = 0.0
+    """When this attempt's engine last answered anything; 0.0 before it did."""
     learned_at: float = 0.0
     flights: dict[int, "Flight"] = field(default_factory=dict)
 
@@ -163,7 +165,7 @@ class Balancer:
         able = _able(endpoints, habits.room_needed(ask), self.avoided)
         if len(able) == 1:
             return able[0]
-        known = [self._replica(each.instance_id) for each in able]
+        known = [self.replica(each.instance_id) for each in able]
         busy = [in_flight.get(each.instance_id, 0) for each in able]
         at = self._unknown(known, busy)
         return able[self._first_done(route, able, ask, known, busy) if at is None else at]
@@ -226,7 +228,7 @@ class Balancer:
     def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks, ahead: int) -> Flight:
         """`endpoint` is given this request; `ahead` others are in flight there."""
         now, id_ = self.now(), endpoint.instance_id
-        habits, replica = self._habits(route.name), self._replica(id_)
+        habits, replica = self._habits(route.name), self.known(endpoint)
         marks = self._marks_of(route, ask) if len(route.endpoints) > 1 else ()
         self._marks = None, ()
         cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0)) if marks else 0.0
@@ -258,7 +260,7 @@ class Balancer:
 
     def ended(self, flight: Flight, seen: Observation) -> None:
         """Learn from it, if it was answered at all."""
-        now, replica = self.now(), self._replica(flight.endpoint.instance_id)
+        now, replica = self.now(), self.replica(flight.endpoint.instance_id)
         replica.flights.pop(flight.id, None)
         if not replica.flights:
             replica.prefilled_at = now
@@ -298,10 +300,17 @@ class Balancer:
             del self.replicas[id_]
         self._prefixes.keep_only(kept)
 
-    def _replica(self, instance_id: int) -> Replica:
+    def replica(self, instance_id: int) -> Replica:
         replica = self.replicas.get(instance_id)
         if replica is None:
             replica = self.replicas[instance_id] = Replica(seen_at=self._choices)
+        return replica
+
+    def known(self, endpoint: Endpoint) -> Replica:
+        """The same; what an earlier attempt answered says nothing of this one."""
+        replica = self.replica(endpoint.instance_id)
+        if replica.attempt != endpoint.attempt:
+            replica.attempt, replica.answered_at = endpoint.attempt, 0.0
         return replica
 
     def _habits(self, model: str) -> Habits:

@@ -96,4 +96,5 @@ async def _serve(parts: Parts, listen_fd: int, tls: tuple[int, Certificates] | N
     for chore in chores:
         chore.cancel()
     await asyncio.gather(*chores, return_exceptions=True)
+    await parts.prober.close()
     await leaving.hand_over()

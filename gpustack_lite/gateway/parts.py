@@ -23,6 +23,7 @@ from gpustack_lite.gateway.ledger import Ledger
 from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Gauge, Metrics
+from gpustack_lite.gateway.probing import Prober, Schedule
 from gpustack_lite.gateway.relaying import Relaying
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.salvage import Salvage
@@ -87,6 +88,10 @@ class Parts:
         )
         self.status.tellers.append(self.turns.status)
         self.status.heeders.append(self.turns.heed)
+        when = Schedule(settings.probe_seconds, settings.probe_deadline_seconds)
+        self.prober = Prober(self.table, self.balancer, self.pool, ports.clock, when)
+        self.status.tellers.append(self.prober.tell)
+        self.status.heeders.append(self.prober.heed)
         self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
         self.courier = UsageCourier(gateway_id, self.spool, server)
         self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
@@ -160,6 +165,7 @@ class Parts:
             Chore("usage_writer", self.writer.step, ("usage",), 5.0),
             Chore("flight_salvage", self.salvage.step, (), 5.0),
             Chore("usage_courier", self.courier.step, ("usage_spooled",), 5.0),
+            Chore("liveness", self.prober.step, (), 1.0),
             Chore("sweep", self._sweep, (), 0.25),
         )
 

@@ -131,6 +131,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine did not answer its health check for {seconds} s and was ended. Its last words: {last_line}",
         "引擎连续 {seconds} 秒未响应健康检查，已被终止。最后的输出：{last_line}",
     ),
+    "engine_silent": (
+        "The engine has {requests} requests in flight and sent no byte for {seconds} s ({allowed} s were to be "
+        "expected at most): it is restarted.",
+        "引擎有 {requests} 个处理中的请求，却已 {seconds} 秒没有发送任何字节（预计最多 {allowed} 秒）：正在重启。",
+    ),
+    "engine_unanswering": (
+        "The idle engine accepted a request for one token ({path}) and did not answer within {seconds} s: it is "
+        "restarted.",
+        "空闲的引擎接受了一个只要一个 token 的请求（{path}），但 {seconds} 秒内没有回答：正在重启。",
+    ),
+    "engine_stuck": (
+        "The engine of attempt {attempt} passed its health check but answered no request, and was ended. Its last "
+        "words: {last_line}",
+        "第 {attempt} 次尝试的引擎通过了健康检查，却不回答任何请求，已被终止。最后的输出：{last_line}",
+    ),
     "worker_was_stopped": (
         "The worker was stopped, and its engines with it; they start again together.",
         "工作节点已停止，其引擎也随之停止；它们将一同重新启动。",

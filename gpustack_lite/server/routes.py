@@ -63,6 +63,7 @@ def _endpoint(view: Published, instance: ModelInstance) -> Endpoint | None:
         context_length=instance.context_length,
         served_name=(instance.assigned or {}).get("model", instance.model_name),
         worker=worker.name,
+        attempt=instance.attempt,
     )
 
 

@@ -1,18 +1,21 @@
 """What gateways ask and report."""
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.api import restored
 from gpustack_lite.api.auth import AsGateway
-from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.settling import TOPIC
 from gpustack_lite.api.streams import poll
-from gpustack_lite.db.queries import gateways, usage
+from gpustack_lite.db.queries import gateways, stuck, usage
 from gpustack_lite.db.tables import GatewayRow
-from gpustack_lite.wire import GatewayOrders, GatewayStatus, RoutesReply, UsageBatch
+from gpustack_lite.wire import GatewayOrders, GatewayStatus, RoutesReply, Stuck, UsageBatch
 
+log = logging.getLogger(__name__)
 router = APIRouter(prefix="/api/gateway/v1", tags=["gateways"], include_in_schema=False)
 POLL_SECONDS = 25.0
 CATCH_UP_SECONDS = 0.9
@@ -70,4 +73,30 @@ async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> GatewayOrde
         async with context.db.write() as session:
             await gateways.heard(session, body, now)
         context.signals.touch("gateways")
-    return GatewayOrders()
+    await _judge(body, context)
+    return await _orders(body.gateway_id, context)
+
+
+async def _judge(body: GatewayStatus, context: Context) -> None:
+    """Engines that the gateways call stuck leave the routes, and their workers are told to end them."""
+    context.verdicts.heard(body.gateway_id, [each.instance_id for each in body.stuck], context.ports.clock.monotonic())
+    if not body.stuck:
+        return
+    async with context.db.write() as session:
+        taken = [each for each in body.stuck if await _take(session, each, context)]
+    for each in taken:
+        log.warning("engine_judged_stuck", extra={"instance_id": each.instance_id, "code": each.said.code})
+    if taken:
+        context.signals.touch("instances", "changes", "assignments")
+
+
+async def _take(session: AsyncSession, verdict: Stuck, context: Context) -> bool:
+    return await stuck.take(session, verdict, context.verdicts.agreed(verdict.instance_id), context.ports.clock)
+
+
+async def _orders(gateway_id: str, context: Context) -> GatewayOrders:
+    """The one with the least id asks idle engines for a token; the next one does when it is gone."""
+    alive = context.gateways.alive(context.ports.clock.monotonic())
+    async with context.db.read() as session:
+        elsewhere = await gateways.in_flight_elsewhere(session, gateway_id, alive) if len(alive) > 1 else {}
+    return GatewayOrders(gateways=max(1, len(alive)), is_prober=alive[:1] == [gateway_id], in_flight=elsewhere)

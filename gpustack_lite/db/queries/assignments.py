@@ -44,7 +44,8 @@ async def newer_than(session: AsyncSession, worker_id: int, epoch: int, after: i
 
 def _assigned(instance: ModelInstance, secret: str) -> AssignedInstance:
     key = cluster.engine_key(secret, instance.id or 0)
-    return AssignedInstance.model_validate({**(instance.assigned or {}), "engine_key": key})
+    given = {**(instance.assigned or {}), "engine_key": key, "stuck_attempt": instance.stuck_attempt}
+    return AssignedInstance.model_validate(given)
 
 
 async def _asked(session: AsyncSession, worker_id: int) -> list[str]:

@@ -1,7 +1,10 @@
 """What each gateway last said of itself."""
 
+from collections import Counter
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.tables import GatewayRow
@@ -22,6 +25,16 @@ async def heard(session: AsyncSession, status: GatewayStatus, now: datetime) -> 
     row.epoch, row.models_revision = status.epoch, status.models_revision
     row.credentials_revision, row.leases, row.seen_at = status.credentials_revision, _leases(status), now
     session.add(row)
+
+
+async def in_flight_elsewhere(session: AsyncSession, gateway_id: str, alive: Collection[str]) -> dict[int, int]:
+    """Instance -> requests that the other living gateways have there."""
+    rows = await session.exec(select(GatewayRow).where(col(GatewayRow.gateway_id).in_(alive)))
+    counts: Counter[int] = Counter()
+    for row in rows:
+        if row.gateway_id != gateway_id:
+            counts.update({int(id_): count for id_, count in row.leases.items()})
+    return dict(counts)
 
 
 def _said(row: GatewayRow) -> tuple[int, int, int, dict[str, int]]:

@@ -12,7 +12,7 @@ from gpustack_lite.db.queries.assignments import is_assigned
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING, State
 from gpustack_lite.ports import Clock
-from gpustack_lite.wire import InstanceStatus, StatusReport
+from gpustack_lite.wire import InstanceStatus, Said, StatusReport
 
 log = logging.getLogger(__name__)
 _COPIED = ("pid", "port", "attempt", "gave_up", "context_length", "simulated", "launch")
@@ -53,6 +53,7 @@ async def _placed_on(session: AsyncSession, worker_id: int) -> list[ModelInstanc
 
 async def _apply_one(session: AsyncSession, instance: ModelInstance, status: InstanceStatus, clock: Clock) -> set[str]:
     """Status columns and state; an ending instance ends, whatever its worker says of it."""
+    status = _unless_stuck(instance, status)
     if State(instance.state) in ENDING or instance.gave_up or status.state not in _REPORTABLE:
         return set()
     steps = lifecycle.path(State(instance.state), status.state)
@@ -68,6 +69,14 @@ async def _apply_one(session: AsyncSession, instance: ModelInstance, status: Ins
         await moves.put_instance(session, instance, clock)
         return {"progress", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
     return set()
+
+
+def _unless_stuck(instance: ModelInstance, status: InstanceStatus) -> InstanceStatus:
+    """An attempt that was found stuck passes every health check, and does not become READY by it."""
+    if not instance.stuck_attempt or status.state not in _SERVING or status.attempt > instance.stuck_attempt:
+        return status
+    said = instance.said if instance.state == State.UNHEALTHY else None
+    return status.model_copy(update={"state": State.UNHEALTHY, "said": Said.model_validate(said) if said else None})
 
 
 def _copy(instance: ModelInstance, status: InstanceStatus, now: datetime) -> bool:

@@ -12,7 +12,7 @@ from gpustack_lite.wire import Progress
 from tests.fakes.clock import ManualClock
 from tests.fakes.processes import FakeProcesses
 from worker import readings
-from worker.engine import Ended, Engine, Foreign, Hung, TooSlow, Watch, progress_of
+from worker.engine import Condemned, Ended, Engine, Foreign, Hung, TooSlow, Watch, progress_of
 from worker.probe import Readings
 from worker.runtimes.process import Tree
 
@@ -132,3 +132,17 @@ async def test_one_that_hangs_for_five_minutes_is_given_up() -> None:
 
 def test_progress_without_a_size_is_unknown() -> None:
     assert progress_of(Readings(rss_bytes=MIB), None) == Progress(phase="load")
+
+
+async def test_one_that_was_condemned_is_ended_however_healthy_it_says_it_is() -> None:
+    watch = Watch(engine(), Ports(clock=ManualClock(), processes=Lasting()), Answers(lambda _: 200))
+    looks: list[float] = []
+
+    def on_look(_: Tree, seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            watch.condemn()
+
+    with pytest.raises(Condemned):
+        await watch.until_ended(lambda _: None, on_look)
+    assert len(looks) == 3

@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack_lite.wire import AssignedInstance
-from worker.plan import Action, Start, Stop, plan
+from worker.plan import Action, Condemn, Start, Stop, condemned, plan
 
 
 def assigned(id: int, generation: int = 1) -> AssignedInstance:
@@ -22,3 +22,18 @@ def assigned(id: int, generation: int = 1) -> AssignedInstance:
 )
 def test_plan(desired: dict[int, AssignedInstance], running: set[int], actions: list[Action]) -> None:
     assert plan(desired, running) == actions
+
+
+@pytest.mark.parametrize(
+    ("stuck_attempt", "running", "ended"),
+    [
+        pytest.param(0, {1: 1}, [], id="nobody complained"),
+        pytest.param(2, {1: 2}, [Condemn(1, 2)], id="the attempt that was found stuck"),
+        pytest.param(2, {1: 3}, [], id="a later attempt is another engine"),
+        pytest.param(2, {}, [], id="what does not run needs no end"),
+        pytest.param(2, {1: 0}, [], id="nor what has not begun"),
+    ],
+)
+def test_condemned(stuck_attempt: int, running: dict[int, int], ended: list[Condemn]) -> None:
+    wanted = {1: assigned(1).model_copy(update={"stuck_attempt": stuck_attempt})}
+    assert condemned(wanted, running) == ended

@@ -27,7 +27,7 @@ def _widen() -> None:
     op.add_column("models", sa.Column("serving", sa.JSON(), nullable=False, server_default=_EMPTY_OBJECT))
     op.add_column("models", sa.Column("asleep", sa.Boolean(), nullable=False, server_default=_NO))
     op.add_column("models", sa.Column("used_at", sa.DateTime(timezone=True), nullable=True))
-    op.add_column("instances", sa.Column("restarts_asked", sa.Integer(), nullable=False, server_default="0"))
+    op.add_column("instances", sa.Column("stuck_attempt", sa.Integer(), nullable=False, server_default="0"))
     op.add_column("gateways", sa.Column("queued", sa.JSON(), nullable=False, server_default=_EMPTY_OBJECT))
     op.add_column("usage", sa.Column("public_name", sa.String(), nullable=True))
     op.add_column("usage", sa.Column("is_stream", sa.Boolean(), nullable=False, server_default=_NO))
