@@ -278,6 +278,7 @@ class Credential(Wire):
     scopes: tuple[str, ...] = ()
     models: tuple[str, ...] = ("*",)
     expires_at: datetime | None = None
+    enabled: bool = True
     csrf_digest: str | None = None
     limits: Limits | None = None
     user_limits: Limits | None = None

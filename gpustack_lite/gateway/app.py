@@ -1,5 +1,6 @@
 """The surface: which plane a path belongs to, and who answers it."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Metrics
 from gpustack_lite.gateway.relaying import Relaying
+from gpustack_lite.relay.runs import Run
 
 log = logging.getLogger(__name__)
 Handler = Callable[[Call], Awaitable[None]]
@@ -106,11 +108,24 @@ class Answered:
         if isinstance(error, Refusal):
             await self._call.refuse(error)
             return True
+        if (
+            isinstance(error, asyncio.CancelledError)
+            and self._call.ended_by is not None
+            and not self._call.door.is_gone
+        ):
+            await self._end(self._call.ended_by)
+            return True
         if not isinstance(error, Exception):
             return False
         if isinstance(error, ClientGone):
             return True
         return await self._own_up(error)
+
+    async def _end(self, refusal: Refusal) -> None:
+        task = asyncio.current_task()
+        if Run.current is None and task is not None:
+            task.uncancel()
+        await self._call.end_now(refusal)
 
     async def _own_up(self, error: Exception) -> bool:
         log.error("request_failed", exc_info=error, extra={"request_id": self._call.id, "path": self._call.path})

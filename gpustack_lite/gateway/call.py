@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
@@ -55,6 +55,9 @@ class Call:
         self.status = 0
         self.extra_fields: list[Field] = []
         """Of whatever is answered: limits, states of a queue."""
+        self.last_words: Callable[[Document], bytes] | None = None
+        """How a stream that has begun says that it ends with an error."""
+        self.ended_by: Refusal | None = None
         self.is_finished = False
 
     @property
@@ -108,6 +111,18 @@ class Call:
         if length is not None:
             head.append((b"content-length", b"%d" % length))
         return head
+
+    def end(self, refusal: Refusal) -> None:
+        """From outside of the work on this call, which is cancelled; `end_now` then says why."""
+        self.ended_by = refusal
+        if self.door.task is not None:
+            self.door.task.cancel()
+
+    async def end_now(self, refusal: Refusal) -> None:
+        """A client that reads slowly is not waited for: it sees the broken end alone."""
+        if self.status and self.last_words is not None and not self.door.flow.write_paused:
+            await self.write(self.last_words(self.document_of(refusal)))
+        await self.refuse(refusal)
 
     def cut(self) -> None:
         """Let the client see that the answer is not whole."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -244,10 +244,17 @@ class UsageWriter:
 class UsageCourier:
     """From the spool to the server, again and again until it answers that the rows are on its disk."""
 
-    def __init__(self, gateway_id: str, spool: Spool, server: ServerClient) -> None:
+    def __init__(
+        self,
+        gateway_id: str,
+        spool: Spool,
+        server: ServerClient,
+        on_taken: Callable[[Sequence[bytes]], None] = lambda _: None,
+    ) -> None:
         self._gateway_id = gateway_id
         self._spool = spool
         self._server = server
+        self._on_taken = on_taken
 
     async def step(self) -> float | None:
         """A file that the server refuses is kept and asked about again; it does not hold back the others."""
@@ -276,4 +283,6 @@ class UsageCourier:
             return False
         if status != 204:
             log.warning("usage_refused", extra={"status": status, "rows": len(rows)})
-        return status == 204
+            return False
+        self._on_taken(rows)
+        return True

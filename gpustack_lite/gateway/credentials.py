@@ -68,15 +68,26 @@ def admit(
     if given is None:
         raise Refusal("missing_api_key", status=401)
     credential = find(digest(given.secret))
-    if credential is None:
-        raise Refusal("invalid_api_key", status=401)
-    if credential.expires_at is not None and credential.expires_at <= now():
-        raise Refusal("expired_api_key", status=401, expired_at=credential.expires_at.isoformat())
+    if credential is None or credential.expires_at is not None or not credential.enabled:
+        refused = why_not(credential, now())
+        if refused is not None or credential is None:
+            raise refused or Refusal("invalid_api_key", status=401)
     if given.carrier == "cookie" and is_forged(method, headers, credential):
         raise Refusal("csrf_token_missing", status=403)
     if credential.kind == "key" and not scopes.intersection(credential.scopes):
         raise Refusal("key_lacks_scope", status=403, scope=" / ".join(sorted(scopes)))
     return credential
+
+
+def why_not(credential: Credential | None, now: datetime) -> Refusal | None:
+    """Why a credential does not hold, or holds no more."""
+    if credential is None:
+        return Refusal("invalid_api_key", status=401)
+    if not credential.enabled:
+        return Refusal("key_disabled", status=401)
+    if credential.expires_at is not None and credential.expires_at <= now:
+        return Refusal("expired_api_key", status=401, expired_at=credential.expires_at.isoformat())
+    return None
 
 
 def is_forged(method: str, headers: Mapping[bytes, bytes], credential: Credential) -> bool:

@@ -111,9 +111,11 @@ class Inference:
         uploads = self._form_uploads if call.path in forms.PATHS else self._uploads
         opened = self._ledger.open(call.id, credential, "", call.path, shown_id=call.shown_id.decode())
         with uploads.held(call) as upload, opened as entry:
+            entry.cut = call.end
             wish = await self._wish(call, upload, credential, entry)
             entry.audio_seconds = wish.fields.audio_seconds if wish.fields else None
-            entry.hold = self._limiter.enter(credential, wish.routes[0])
+            prompt_bytes = 0 if wish.fields else wish.ask.prompt_bytes  # sound and pictures are no tokens by their size
+            entry.hold = self._limiter.enter(credential, wish.routes[0], prompt_bytes, wish.ask.most_tokens)
             call.extra_fields += entry.hold.fields
             await self._try_replicas(call, wish, entry)
 

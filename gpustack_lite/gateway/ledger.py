@@ -45,6 +45,8 @@ class Entry:
     cause: str | None = "client_gone"
     usage: Usage | None = None
     events: EventFilter | None = None
+    cut: Callable[[Refusal], None] | None = None
+    """Ends the request, wherever it is: with a refusal, or a stream with its error event and a broken end."""
     public_name: str | None = None
     is_stream: bool = False
     queued_seconds: float | None = None
@@ -185,7 +187,7 @@ class Allowance:
 
 @dataclass(slots=True)
 class Ledger:
-    """Rows that are not on disk yet. `on_row` is told of each, so that somebody writes them soon."""
+    """Rows that are not on disk yet. `on_row` is told that there is one, so that somebody writes it soon."""
 
     clock: Clock
     on_row: Callable[[], None]
@@ -193,6 +195,10 @@ class Ledger:
     in_flight: int = 0
     dropped_rows: int = 0
     refused_unrecorded: int = 0
+    note: Callable[[Row], None] = lambda _: None
+    """Is told of each row, for the budgets."""
+    running: dict[str, set[Entry]] = field(default_factory=dict)
+    """Requests in flight by the digest of their credential."""
     _rows: list[tuple[bytes, Slot | None]] = field(default_factory=list)
     _refused: Allowance = field(default_factory=lambda: Allowance(REFUSED_PER_SECOND, REFUSED_AT_ONCE))
 
@@ -220,7 +226,9 @@ class Ledger:
         if len(self._rows) >= MOST_ROWS:
             self._drop(entry)
             return
-        text = rows.encode(entry.row(now))
+        row = entry.row(now)
+        self.note(row)
+        text = rows.encode(row)
         slot = None if self.flight is None else self.flight.finish(entry.slot, text)
         self._rows.append((text, slot))
         self.on_row()
@@ -230,6 +238,12 @@ class Ledger:
         log.error("usage_not_kept", extra={"dropped_rows": self.dropped_rows})
         if self.flight is not None and entry.slot is not None:
             self.flight.free(entry.slot)
+
+    def ended(self, entry: Entry) -> None:
+        entries = self.running[entry.credential.digest]
+        entries.discard(entry)
+        if not entries:
+            del self.running[entry.credential.digest]
 
     def waiting(self) -> list[bytes]:
         """As JSON, oldest first."""
@@ -253,10 +267,12 @@ class Open:
 
     def __enter__(self) -> Entry:
         self.ledger.in_flight += 1
+        self.ledger.running.setdefault(self.entry.credential.digest, set()).add(self.entry)
         return self.entry
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         self.ledger.in_flight -= 1
+        self.ledger.ended(self.entry)
         if error is not None:
             self.entry.broke(error)
         self.entry.hold.leave(self.entry.tokens)

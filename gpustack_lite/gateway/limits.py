@@ -1,28 +1,288 @@
 """What a key, a user and a model may use: requests and tokens per minute, at once, and by day and month."""
 
-from gpustack_lite.gateway.answers import Field
-from gpustack_lite.wire import Credential, ModelRoute
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from gpustack_lite.domain import Sentence
+from gpustack_lite.errors import Param
+from gpustack_lite.gateway import spending
+from gpustack_lite.gateway.answers import Field, Later
+from gpustack_lite.gateway.calendars import Period
+from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
+from gpustack_lite.gateway.rows import Row
+from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others
+from gpustack_lite.gateway.spending import Spending
+from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute
+
+BYTES_PER_TOKEN = 4
+ASSUMED_ANSWER_TOKENS = 256
+"""Reserved for an answer of which the request names no bound."""
+STALE_SECONDS = 5.0
+"""Without a word from the server for longer, each gateway keeps to its even share."""
+INHERITED_SECONDS = 10.0
+Owner = Literal["key", "user", "model"]
+Measure = Literal["requests", "tokens", "concurrency", "promised", "day", "month"]
+
+
+class Subject(NamedTuple):
+    """Whose limits they are: `whom` for programs ("key:7"), `name` for people."""
+
+    owner: Owner
+    whom: str
+    name: str
+    limits: Limits
+
+
+class LimitReached(Later):
+    """429. The code is one of OpenAI's two; the sentence says which limit, of whom, and when to come back."""
+
+    def __init__(self, subject: Subject, measure: Measure, limit: int, seconds: float, **more: Param) -> None:
+        code = "insufficient_quota" if measure in {"day", "month"} else "rate_limit_exceeded"
+        self.seconds = max(1, math.ceil(seconds))
+        super().__init__(
+            code,
+            status=429,
+            retry_seconds=self.seconds,
+            param=None,
+            owner=subject.owner,
+            name=subject.name,
+            measure=measure,
+            limit=limit,
+            seconds=self.seconds,
+            **more,
+        )
+
+    @property
+    def sentence(self) -> Sentence:
+        return Sentence(f"limit_{self.params['owner']}_{self.params['measure']}", self.params)
 
 
 class Hold:
     """One admitted request. `fields` are the x-ratelimit headers of its answer."""
 
-    __slots__ = ("fields",)
+    __slots__ = ("_meters", "_now", "fields")
 
-    def __init__(self, fields: tuple[Field, ...] = ()) -> None:
+    def __init__(
+        self,
+        fields: tuple[Field, ...] = (),
+        meters: tuple[Meter, ...] = (),
+        tokens: int = 0,
+        now: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.fields = fields
+        self._meters = tuple((meter, meter.reservation(tokens)) for meter in meters) if meters else ()
+        self._now = now
 
     def leave(self, tokens: int | None) -> None:
         """The request has ended, however it did; `tokens` is what it used in all, None where nobody knows."""
+        if self._meters:
+            now, meters, self._meters = self._now(), self._meters, ()
+            for meter, reserved in meters:
+                meter.leave(now, reserved, tokens or 0)
 
 
 UNLIMITED = Hold()
 
 
+class Party(NamedTuple):
+    """Whose limits one credential at one model is under, and what counts against each."""
+
+    credential: Credential
+    route: ModelRoute
+    members: tuple[tuple[Subject, Meter], ...]
+    meters: tuple[Meter, ...]
+
+
 class Limiter:
-    def enter(self, credential: Credential, route: ModelRoute) -> Hold:
+    """Nothing is charged unless every limit lets the request pass.
+
+    The minute is a sliding one: of any 60 seconds, none holds more requests than the limit. Tokens are reserved at
+    entry (prompt bytes / 4 and the bound on the answer) and charged at the end, so a minute may exceed its limit by
+    what the requests in it took beyond their reservation. A request larger than the whole limit passes when nothing
+    else is counted. Several gateways: see `sharing.Count`.
+    """
+
+    def __init__(self, now: Callable[[], float], wall: Callable[[], datetime]) -> None:
+        self.now = now
+        self._wall = wall
+        self._meters: dict[str, Meter] = {}
+        self._parties: dict[tuple[str, str], Party] = {}
+        self._budgeted: frozenset[str] = frozenset()
+        self._orders: GatewayOrders = GatewayOrders()
+        self._heard_at: float | None = None
+        self._first_heard_at: float | None = None
+        self.spending = Spending()
+
+    # --- a request ---------------------------------------------------------------------------------------------------
+
+    def enter(
+        self, credential: Credential, route: ModelRoute, prompt_bytes: int = 0, most_tokens: int | None = None
+    ) -> Hold:
         """
         Raises:
-            Refusal: 429 `rate_limit_exceeded` or `insufficient_quota`.
+            LimitReached: 429 `rate_limit_exceeded` or `insufficient_quota`.
         """
-        return UNLIMITED
+        if credential.limits is None and credential.user_limits is None and route.serving.limits is None:
+            return UNLIMITED
+        answer = ASSUMED_ANSWER_TOKENS if most_tokens is None else most_tokens
+        return self._enter(self._party(credential, route), prompt_bytes // BYTES_PER_TOKEN + answer)
+
+    def _enter(self, party: Party, tokens: int) -> Hold:
+        now, others = self.now(), self._others()
+        for subject, meter in party.members:
+            if not meter.passes(now, tokens, others) or (meter.has_budget and any(self._no_budget(subject, meter))):
+                raise self._refusal(party, now, tokens, others)
+        for meter in party.meters:
+            meter.enter(now, meter.reservation(tokens))
+        return Hold(_fields(party.meters, now, others), party.meters, tokens, self.now)
+
+    def _party(self, credential: Credential, route: ModelRoute) -> Party:
+        """Made anew each second, and when the credential or the model was changed."""
+        known = self._parties.get((credential.digest, route.name))
+        if known is not None and known.credential is credential and known.route is route:
+            return known
+        members = tuple((subject, self._meter(subject)) for subject in _subjects(credential, route))
+        party = Party(credential, route, members, tuple(meter for _, meter in members))
+        self._parties[credential.digest, route.name] = party
+        return party
+
+    def _meter(self, subject: Subject) -> Meter:
+        meter = self._meters.get(subject.whom)
+        if meter is None:
+            meter = self._meters[subject.whom] = Meter(subject.limits, self._elsewhere(subject.whom))
+        elif meter.limits is not subject.limits:
+            meter.obey(subject.limits)
+        if meter.has_budget and subject.whom not in self._budgeted:
+            self._budgeted |= {subject.whom}
+        return meter
+
+    def _refusal(self, party: Party, now: float, tokens: int, others: Others) -> LimitReached:
+        """Of all that stand in the way, the one that does so for longest."""
+        refusals = [each for subject, meter in party.members for each in self._no_budget(subject, meter)]
+        for subject, meter in party.members:
+            for measure, count, limit in _counts(meter):
+                amount = meter.reservation(tokens) if measure == "tokens" else 1
+                if count.room(limit, now, others) < amount:
+                    refusals.append(LimitReached(subject, measure, limit, count.wait(limit, amount, now, others)))
+        longest = max(refusals, key=lambda each: each.seconds)
+        longest.fields += _fields(party.meters, now, others)
+        return longest
+
+    def _no_budget(self, subject: Subject, meter: Meter) -> Iterator[LimitReached]:
+        """Others that have not been heard of are taken to spend as we do."""
+        if not meter.has_budget:
+            return
+        wall, limits, others = self._wall(), meter.limits, self._others()
+        calendar = meter.calendar(wall)
+        alike = 1 if others.is_fresh else others.gateways
+        periods: tuple[tuple[Measure, int | None, Period], ...] = (
+            ("day", limits.tokens_per_day, calendar.day),
+            ("month", limits.tokens_per_month, calendar.month),
+        )
+        for measure, limit, period in periods:
+            if limit is None:
+                continue
+            ours = self.spending.ours(subject.whom, period.begins_at)
+            left = limit - self.spending.said(subject.whom, period.name) - ours * alike
+            if left <= 0:
+                until = period.ends_at.astimezone(calendar.zone).isoformat(timespec="minutes")
+                yield LimitReached(subject, measure, limit, (period.ends_at - wall).total_seconds(), until=until)
+            elif meter.tokens.held >= left:
+                yield LimitReached(subject, "promised", limit, SOON_SECONDS, left=left)
+
+    # --- the other gateways, and the books ---------------------------------------------------------------------------
+
+    def _others(self) -> Others:
+        count = self._orders.gateways
+        if count <= 1:
+            return ALONE
+        return Others(count, self._heard_at is not None and self.now() - self._heard_at <= STALE_SECONDS)
+
+    def _elsewhere(self, name: str) -> Rates:
+        found = self._orders.elsewhere.get(name)
+        return NOTHING if found is None else Rates(*found)
+
+    def tell(self) -> dict[str, dict[str, Rates]]:
+        """For a GatewayStatus: the limited subjects that were used in the last minute."""
+        now = self.now()
+        self.spending.tell()
+        told = {whom: rates for whom, meter in self._meters.items() if any(rates := meter.tell(now))}
+        self._meters = {whom: self._meters[whom] for whom in told}
+        self._parties.clear()
+        return {"rates": told}
+
+    def heed(self, orders: GatewayOrders) -> None:
+        now = self.now()
+        self._orders, self._heard_at = orders, now
+        self._first_heard_at = now if self._first_heard_at is None else self._first_heard_at
+        for whom, meter in self._meters.items():
+            meter.heed(self._elsewhere(whom))
+        self.spending.heed(orders.spent)
+        if now - self._first_heard_at >= INHERITED_SECONDS:
+            self.spending.disinherit()
+
+    def note(self, row: Row) -> None:
+        """A request has ended, and this is its row."""
+        if self._budgeted:
+            tokens = (row.prompt_tokens or 0) + (row.completion_tokens or 0)
+            self.spending.note(row, tokens, self._budgeted.intersection(spending.subjects_of(row)))
+
+    def were_taken(self, rows: Iterable[bytes]) -> None:
+        """The server has these rows on its disk."""
+        if self._budgeted:
+            for row in spending.of_rows(rows):
+                self.spending.was_taken(row, self._budgeted.intersection(spending.subjects_of(row)))
+
+
+def _subjects(credential: Credential, route: ModelRoute) -> list[Subject]:
+    found: list[Subject] = []
+    if credential.limits is not None:
+        found.append(Subject("key", f"key:{credential.id}", str(credential.id), credential.limits))
+    if credential.user_limits is not None:
+        found.append(Subject("user", f"user:{credential.user_id}", credential.user, credential.user_limits))
+    if route.serving.limits is not None:
+        found.append(Subject("model", f"model:{route.name}", route.name, route.serving.limits))
+    return found
+
+
+def _counts(meter: Meter) -> Iterator[tuple[Measure, Count, int]]:
+    limits = meter.limits
+    if limits.requests_per_minute is not None:
+        yield "requests", meter.requests, limits.requests_per_minute
+    if limits.tokens_per_minute is not None:
+        yield "tokens", meter.tokens, limits.tokens_per_minute
+    if limits.concurrency is not None:
+        yield "concurrency", meter.in_flight, limits.concurrency
+
+
+def _fields(meters: tuple[Meter, ...], now: float, others: Others) -> tuple[Field, ...]:
+    """Of the limit that leaves least, as OpenAI writes them."""
+    requests = [(each.requests, limit) for each in meters if (limit := each.limits.requests_per_minute) is not None]
+    tokens = [(each.tokens, limit) for each in meters if (limit := each.limits.tokens_per_minute) is not None]
+    return _spelled(_REQUESTS, requests, now, others) + _spelled(_TOKENS, tokens, now, others)
+
+
+_REQUESTS = (b"x-ratelimit-limit-requests", b"x-ratelimit-remaining-requests", b"x-ratelimit-reset-requests")
+_TOKENS = (b"x-ratelimit-limit-tokens", b"x-ratelimit-remaining-tokens", b"x-ratelimit-reset-tokens")
+
+
+def _spelled(
+    names: tuple[bytes, bytes, bytes], counts: list[tuple[Count, int]], now: float, others: Others
+) -> tuple[Field, ...]:
+    if not counts:
+        return ()
+    count, limit = counts[0]
+    remaining = count.remaining(limit, now, others)
+    for other, other_limit in counts[1:]:
+        left = other.remaining(other_limit, now, others)
+        if (left, other_limit) < (remaining, limit):
+            count, limit, remaining = other, other_limit, left
+    return (names[0], b"%d" % limit), (names[1], b"%d" % remaining), (names[2], _duration(count.reset(now)))
+
+
+def _duration(seconds: float) -> bytes:
+    """OpenAI's spelling: 1s, 6m0s."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    return b"%dm%ds" % (minutes, rest) if minutes else b"%ds" % rest

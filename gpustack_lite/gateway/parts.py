@@ -25,6 +25,7 @@ from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Gauge, Metrics
 from gpustack_lite.gateway.probing import Prober, Schedule
 from gpustack_lite.gateway.relaying import Relaying
+from gpustack_lite.gateway.revoking import Revoker
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.salvage import Salvage
 from gpustack_lite.gateway.server_client import ServerClient
@@ -72,8 +73,11 @@ class Parts:
         self.relaying = Relaying(self.pool, server_socket)
         server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
         gateway_id = f"gateway-{index}-{ports.randomness.unique_id()[:8]}"
+        self.limiter = Limiter(ports.clock.monotonic, ports.clock.wall)
         self.flight = Flight(folder, ports.disk, me)
         self.ledger = Ledger(ports.clock, on_row=lambda: self.signals.touch("usage"), flight=self.flight)
+        self.ledger.note = self.limiter.note
+        self.revoker = Revoker(self.ledger, self.table.credential, ports.clock.wall)
         self.spool = Spool(folder, ports.disk, ports.processes, me)
         self.salvage = Salvage(folder, self.spool, ports, self.signals)
         self.poll = RoutesPoll(self.table, self.freshness, server, self.signals)
@@ -92,8 +96,10 @@ class Parts:
         self.prober = Prober(self.table, self.balancer, self.pool, ports.clock, when)
         self.status.tellers.append(self.prober.tell)
         self.status.heeders.append(self.prober.heed)
+        self.status.tellers.append(self.limiter.tell)
+        self.status.heeders.append(self.limiter.heed)
         self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
-        self.courier = UsageCourier(gateway_id, self.spool, server)
+        self.courier = UsageCourier(gateway_id, self.spool, server, self.limiter.were_taken)
         self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
         self.house.lane = ProtocolLane(self.surface)
 
@@ -111,7 +117,7 @@ class Parts:
                 uploads,
                 form_uploads=form_uploads,
                 catch_up=catch_up,
-                limiter=Limiter(),
+                limiter=self.limiter,
                 turns=self.turns,
                 reasoning=settings.reasoning,
             ),
@@ -173,6 +179,7 @@ class Parts:
         self.pool.sweep()
         self.house.sweep()
         self.turns.sweep()
+        self.revoker.look()
         now = formatdate(self.ports.clock.wall().timestamp(), usegmt=True).encode()
         self.house.state.default_headers = [(b"date", now)]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import answers, engine_errors, media, requests, tokens
+from gpustack_lite.gateway.answers import Document
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.ledger import Entry
@@ -153,6 +154,7 @@ class Passage:
 
     async def _pass_stream(self) -> None:
         events = self.entry.events = EventFilter(hides_usage=self.hides_usage, rewriter=self.rewriter)
+        self.call.last_words = self._last_words
         await self.call.start(self.answer.status, [*requests.to_client(self.answer.fields), _UNBUFFERED])
         try:
             await self._pass_events(events)
@@ -176,9 +178,11 @@ class Passage:
     async def _break_off(self, failure: UpstreamFailed) -> None:
         """Say that it broke and close: no finish reason and no [DONE] that the engine did not send."""
         refusal = self._broken(failure)
-        error = answers.of_refusal(refusal, self.call.language)
-        await self.call.write(error_event(error) if self.rewriter is None else self.rewriter.failed(error))
+        await self.call.write(self._last_words(answers.of_refusal(refusal, self.call.language)))
         self.call.cut()
+
+    def _last_words(self, error: Document) -> bytes:
+        return error_event(error) if self.rewriter is None else self.rewriter.failed(error)
 
     def _broken(self, failure: UpstreamFailed) -> Refusal:
         """Note how it ended; the answer is what to tell the client."""

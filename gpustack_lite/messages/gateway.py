@@ -14,6 +14,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The API key expired at {expired_at}: create a new one.",
         "API 密钥已于 {expired_at} 过期：请新建一个。",
     ),
+    "key_disabled": (
+        "The API key is disabled: enable it again, or use another one.",
+        "API 密钥已停用：请重新启用，或换用其他密钥。",
+    ),
+    "key_revoked": (
+        "The API key was revoked, disabled or expired while this request was under way: use another one.",
+        "请求处理期间，API 密钥被吊销、停用或已过期：请换用其他密钥。",
+    ),
     "csrf_token_missing": (
         "A write with the console's cookie needs the header X-CSRF-Token: reload the console and sign in again.",
         "使用控制台 Cookie 的写操作需要 X-CSRF-Token 请求头：请刷新控制台并重新登录。",
@@ -196,4 +204,42 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The server does not answer at the moment ({cause}): models are served on, management is not; try again soon.",
         "服务器暂时没有应答({cause})：模型服务不受影响，管理功能暂不可用；请稍后重试。",
     ),
+}
+
+_WHOSE = {
+    "key": ("The API key {name}", "API 密钥 {name} "),
+    "user": ("The user {name}", "用户 {name} "),
+    "model": ("The model {name}", "模型 {name} "),
+}
+_MEASURES = {
+    "requests": (
+        " has used its {limit} requests per minute: try again in {seconds} seconds.",
+        "已用完每分钟 {limit} 次请求的额度：请在 {seconds} 秒后重试。",
+    ),
+    "tokens": (
+        " has too few of its {limit} tokens per minute left for this request: try again in {seconds} seconds.",
+        "每分钟 {limit} 个 token 的额度不足以处理此请求：请在 {seconds} 秒后重试。",
+    ),
+    "concurrency": (
+        " has {limit} requests in flight, which is its limit: try again when one has ended ({seconds} seconds).",
+        "已有 {limit} 个请求在处理中，达到并发上限：请等其中一个结束后重试（{seconds} 秒）。",
+    ),
+    "promised": (
+        " has {left} left of its budget of {limit} tokens, and requests in flight may take it: "
+        "try again in {seconds} seconds.",
+        "的 {limit} token 预算剩余 {left}，可能被处理中的请求用完：请在 {seconds} 秒后重试。",
+    ),
+    "day": (
+        " has used its budget of {limit} tokens per day: it begins anew at {until}.",
+        "已用完每日 {limit} 个 token 的预算：将于 {until} 重新计算。",
+    ),
+    "month": (
+        " has used its budget of {limit} tokens per month: it begins anew at {until}.",
+        "已用完每月 {limit} 个 token 的预算：将于 {until} 重新计算。",
+    ),
+}
+SENTENCES |= {
+    f"limit_{owner}_{measure}": (whose[0] + what[0], whose[1] + what[1])
+    for owner, whose in _WHOSE.items()
+    for measure, what in _MEASURES.items()
 }
