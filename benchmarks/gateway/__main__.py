@@ -1,7 +1,6 @@
 """`python -m benchmarks.gateway`: the gateway beside the bare engine, nginx and LiteLLM, as a table in Markdown."""
 
 import argparse
-import asyncio
 import contextlib
 import tempfile
 from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -51,13 +52,10 @@ class Load:
     async def on(self, target: Target) -> Round:
         path = self.folder / f"{self.shape}-{self.is_stream}.json"
         path.write_bytes(body(self.shape, stream=self.is_stream))
-        warm = 0.3 if not self.is_stream else 1.2  # a stream that began while the others did counts for nothing
-        argv = [str(self.program), str(target.ports[self.shape]), str(self.connections), str(self.seconds + warm)]
-        core = ",".join(map(str, self.cores.others))
+        argv = [str(self.program), str(target.ports[self.shape]), str(self.connections), str(self.seconds)]
         before = target.cpu_seconds
-        load = await asyncio.create_subprocess_exec(
-            "taskset", "-c", core, *argv, str(path), target.key, "0", stdout=asyncio.subprocess.PIPE
-        )
+        load = await asyncio.create_subprocess_exec(*argv, str(path), target.key, "0", stdout=asyncio.subprocess.PIPE)
+        os.sched_setaffinity(load.pid, self.cores.others)
         output, _ = await load.communicate()
         spent = target.cpu_seconds - before
         said = json.loads(output)
@@ -108,6 +106,7 @@ async def ask(target: Target, shape: str, content: bytes) -> tuple[asyncio.Strea
 
 async def ms_until_the_engine_knows(target: Target, engine_log: Path, times: int) -> float:
     """From a client's leaving amid a stream to the end of the engine's connection."""
+    await asyncio.sleep(1)  # until the streams of other measurements are told of
     return statistics.median([await _leave(target, engine_log) for _ in range(times)])
 
 
