@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import platformdirs
 import yaml
@@ -17,6 +17,10 @@ def default_data_dir() -> Path:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return Path("/var/lib/gpustack-lite")
     return Path(platformdirs.user_data_dir("gpustack-lite", appauthor=False))
+
+
+Origin = Annotated[str, Field(pattern=r"^(\*|null|[A-Za-z][A-Za-z0-9+.-]*://[^/\s]+)$")]
+"""As browsers send it: scheme, host and port without a path; "*" is every origin."""
 
 
 class Settings(BaseSettings):
@@ -61,7 +65,7 @@ class Settings(BaseSettings):
     probe_seconds: float = Field(30.0, gt=0)
     probe_deadline_seconds: float = Field(30.0, gt=0)
     reasoning: Literal["reasoning_content", "reasoning", "both"] = "reasoning_content"
-    cors_origins: tuple[str, ...] = ()
+    cors_origins: tuple[Origin, ...] = ()
     tls_port: int | None = Field(None, ge=0, le=65535)
     tls_cert: Path | None = None
     tls_key: Path | None = None

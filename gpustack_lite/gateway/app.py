@@ -13,6 +13,7 @@ from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import anthropic, inference, paths
 from gpustack_lite.gateway.call import AsgiCall, Call, ClientGone, UntilClientLeaves
+from gpustack_lite.gateway.cors import Cors, without_cookie
 from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.listing import Listing
@@ -38,6 +39,7 @@ class Surface:
     health: Health
     metrics: Metrics
     unique_id: Callable[[], str]
+    cors: Cors
 
     async def __call__(self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         call = AsgiCall(scope, receive, send, self.unique_id())
@@ -49,12 +51,21 @@ class Surface:
         """What both lanes do. Whoever calls counts the call afterwards, also when its client has left."""
         async with Answered(call):
             call.path = paths.without_alias(paths.canonical(call.raw_path))
+            if (b"origin" in call.headers or b"cookie" in call.headers) and call.path.startswith(_OURS):
+                self._mind_origin(call)
             await self._serve(call)
+
+    def _mind_origin(self, call: Call) -> None:
+        call.extra_fields += self.cors.fields(call.headers)
+        if self.cors.brings_no_cookie(call.headers):
+            call.headers = without_cookie(call.headers)
 
     async def _serve(self, call: Call) -> None:
         if call.path in anthropic.PATHS:
             call.extra_fields.append((b"request-id", call.shown_id))  # where its clients look for it
-        if call.path in inference.PATHS:
+        if call.method == "OPTIONS" and b"origin" in call.headers and call.path.startswith(_OURS):
+            await self._answer_preflight(call)
+        elif call.path in inference.PATHS:
             _only(call, "POST")
             await self.inference.serve(call)
         elif call.path.startswith(_OURS):
@@ -63,6 +74,13 @@ class Surface:
             raise Refusal("path_unknown", status=404, path=call.path)
         else:
             await self._own(call.path)(call)
+
+    async def _answer_preflight(self, call: Call) -> None:
+        """Browsers send it without a credential, and want to hear only who may ask how."""
+        fields = self.cors.preflight(call.headers)
+        call.extra_fields.clear()
+        await call.start(204, fields)
+        await call.finish()
 
     async def _show_models(self, call: Call) -> None:
         if call.path == "/v1/models":

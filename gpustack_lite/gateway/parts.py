@@ -11,6 +11,7 @@ from uvicorn import Config
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
+from gpustack_lite.gateway.cors import Cors
 from gpustack_lite.gateway.door import KEEP_ALIVE_SECONDS, Door, House
 from gpustack_lite.gateway.flight import Flight
 from gpustack_lite.gateway.form_uploads import FormUploads
@@ -126,6 +127,7 @@ class Parts:
             health=Health(self.freshness, server),
             metrics=Metrics(gate, self._gauges(uploads, form_uploads), self.ports.disk, cli_token_file),
             unique_id=numbered(self.ports.randomness.unique_id()),
+            cors=Cors(settings.cors_origins),
         )
 
     def _gauges(self, uploads: Uploads, form_uploads: FormUploads) -> dict[str, Gauge]:

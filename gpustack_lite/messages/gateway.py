@@ -134,6 +134,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine behind the model {model} does not serve {path}: {why}",
         "模型 {model} 背后的引擎不提供 {path}：{why}",
     ),
+    "cors_not_allowed": (
+        "Pages of {origin} may not call this address from a browser: add the origin to the setting cors_origins.",
+        "来自 {origin} 的页面不能在浏览器中调用此地址：请将该来源加入 cors_origins 设置。",
+    ),
     "paths_served": ("it serves {served}.", "它提供 {served}。"),
     "route_leads_nowhere": (
         "The name {model} leads to models that do not exist ({models}): deploy one of them, or change the route.",

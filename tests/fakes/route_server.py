@@ -11,7 +11,16 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from gpustack_lite.wire import Credential, GatewayOrders, GatewayStatus, ModelRoute, RoutesReply, UsageBatch, UsageRow
+from gpustack_lite.wire import (
+    Credential,
+    GatewayOrders,
+    GatewayStatus,
+    ModelRoute,
+    NamedRoute,
+    RoutesReply,
+    UsageBatch,
+    UsageRow,
+)
 
 TOKEN = "gateway-token-for-tests"
 
@@ -28,6 +37,7 @@ class RouteServer:
         self.path = path
         self.epoch = 1
         self.models: tuple[ModelRoute, ...] = ()
+        self.routes: tuple[NamedRoute, ...] = ()
         self.credentials: tuple[Credential, ...] = ()
         self.models_revision = 0
         self.credentials_revision = 0
@@ -46,10 +56,14 @@ class RouteServer:
     # --- what a gateway is told
 
     async def publish(
-        self, models: tuple[ModelRoute, ...] | None = None, credentials: tuple[Credential, ...] | None = None
+        self,
+        models: tuple[ModelRoute, ...] | None = None,
+        credentials: tuple[Credential, ...] | None = None,
+        routes: tuple[NamedRoute, ...] | None = None,
     ) -> None:
-        """Change sections and wait until the gateway says that it has them."""
+        """Change sections and wait until the gateway says that it has them; `routes` go with the models."""
         async with self._changed:
+            self.routes = self.routes if routes is None else routes
             if models is not None:
                 self.models, self.models_revision = models, self.models_revision + 1
             if credentials is not None:
@@ -68,6 +82,7 @@ class RouteServer:
             models_revision=self.models_revision,
             credentials_revision=self.credentials_revision,
             models=self.models,
+            routes=self.routes,
             credentials=self.credentials,
         )
 
