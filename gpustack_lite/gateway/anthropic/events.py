@@ -56,7 +56,12 @@ class Events:
             return b"" if self._has_ended else event  # a comment, which keeps a connection alive
         if self._has_ended:
             return b""
-        return self.end() if data == b"[DONE]" else self._chunk(data)
+        return self._done() if data == b"[DONE]" else self._chunk(data)
+
+    def _done(self) -> bytes:
+        """An engine that says so without a reason has none: nobody makes one up."""
+        self._finish = self._finish or {}
+        return self.end()
 
     def end(self) -> bytes:
         """The engine's stream has ended in order. One that never finished its answer is no whole message."""
