@@ -2,11 +2,12 @@
 
 import argparse
 import asyncio
+import base64
 import json
 import socket
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
@@ -80,16 +81,62 @@ class Talk:
         await self.send(*parts, pause=0.005)
 
 
+VECTOR = [index / 1024 for index in range(1024)]
+RANKED = [
+    {"index": 1, "relevance_score": 0.9},
+    {"index": 2, "relevance_score": 0.5},
+    {"index": 0, "relevance_score": 0.1},
+]
+
+
+def embed(request: dict[str, object]) -> tuple[int, object]:
+    """`user` may name an engine that knows no base64."""
+    given = request["input"]
+    packed: object = base64.b64encode(struct.pack("<1024f", *VECTOR)).decode()
+    is_packed = request.get("encoding_format") == "base64" and request.get("user") != "floats only"
+    data = [
+        {"object": "embedding", "index": index, "embedding": packed if is_packed else VECTOR}
+        for index in range(len(given) if isinstance(given, list) else 1)
+    ]
+    return 200, {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 4, "total_tokens": 4}}
+
+
+def rerank(request: dict[str, object]) -> tuple[int, object]:
+    if not request.get("documents"):
+        return 400, {
+            "object": "error",
+            "message": "documents must not be empty",
+            "type": "BadRequestError",
+            "code": 400,
+        }
+    return 200, {"id": "r", "model": "m", "usage": {"total_tokens": 12, "prompt_tokens": 12}, "results": RANKED}
+
+
+WHOLE: dict[bytes, Callable[[dict[str, object]], tuple[int, object]]] = {
+    b"/v1/embeddings": embed,
+    b"/v1/rerank": rerank,
+    b"/v2/rerank": rerank,
+}
+
+
+def whole(status: int, document: object) -> bytes:
+    body = json.dumps(document).encode()
+    head = b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    return head % (status, len(body)) + body
+
+
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, log: Path) -> None:
     while head := await reader.readuntil(b"\r\n\r\n"):
         length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0)
         request = json.loads(await reader.readexactly(length) or b"{}")
+        path = head.split(b" ", 2)[1]
+        if path in WHOLE:
+            writer.write(whole(*WHOLE[path](request)))
+            continue
         if not request.get("stream"):
             message = {"role": "assistant", "content": "hello"}
             choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-            body = json.dumps({**chunk(*choices), "object": "chat.completion", "usage": USAGE}).encode()
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
-            writer.write(body)
+            writer.write(whole(200, {**chunk(*choices), "object": "chat.completion", "usage": USAGE}))
             continue
         writer.write(STREAM)
         talk = Talk(request, writer)

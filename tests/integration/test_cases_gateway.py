@@ -1,9 +1,11 @@
-"""A01, A03, A05, A07, A15, A17, A19 and E01 as an outsider would check them: an own engine, the public port, a key."""
+"""A01 to A19 (odd, without A11) and E01 as an outsider checks them: an own engine, the public port, a key."""
 
+import base64
 import contextlib
 import json
 import re
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -13,8 +15,9 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
+from langchain_openai import OpenAIEmbeddings
 
-from tests.fakes.openai_engine import TEXT
+from tests.fakes.openai_engine import TEXT, VECTOR
 from tests.harness import Document, Platform, until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -147,6 +150,63 @@ def raw_get(outsider: Outsider, path: str) -> Document:
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     document: Document = json.loads(received.partition(b"\r\n\r\n")[2])
     return document
+
+
+@pytest.mark.parametrize("encoding", [{}, {"encoding_format": "float"}], ids=["unsaid", "float"])
+def test_a09_vectors_come_as_numbers_where_they_were_asked_for(outsider: Outsider, encoding: dict[str, str]) -> None:
+    answer = outsider.client.post("/v1/embeddings", json={"model": NAME, "input": "x", **encoding})
+    assert answer.json()["data"][0]["embedding"] == VECTOR
+
+
+def test_a09_vectors_come_packed_where_they_were_asked_for(outsider: Outsider) -> None:
+    asked = {"model": NAME, "input": "x", "encoding_format": "base64"}
+    packed = outsider.client.post("/v1/embeddings", json=asked).json()["data"][0]["embedding"]
+    assert len(packed) == 5464
+    assert len(base64.b64decode(packed)) == 4096
+    assert struct.unpack("<1024f", base64.b64decode(packed)) == tuple(VECTOR)
+
+
+@pytest.mark.parametrize("user", ["plain", "floats only"])
+def test_a09_clients_get_numbers_from_every_engine(outsider: Outsider, user: str) -> None:
+    """What an engine answers is passed as it is: the clients look at what came, not at what they asked for."""
+    (found,) = outsider.openai.embeddings.create(model=NAME, input="x", user=user).data
+    assert found.embedding == pytest.approx(VECTOR, abs=1e-6)
+    langchain = OpenAIEmbeddings(
+        model=NAME,
+        client=outsider.openai.embeddings,
+        base_url=f"{outsider.platform.url}/v1",
+        api_key=outsider.platform.key(),  # type: ignore[arg-type]
+        check_embedding_ctx_length=False,
+        model_kwargs={"user": user},
+    )
+    assert langchain.embed_query("x") == pytest.approx(VECTOR, abs=1e-6)
+    assert len(langchain.embed_documents(["x", "y"])) == 2
+
+
+@pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank"])
+def test_a13_a_ranking_keeps_its_order_and_is_counted(outsider: Outsider, path: str) -> None:
+    body = {"model": NAME, "query": "q", "documents": ["a", "b", "c"]}
+    answer = outsider.client.post(path, json=body)
+    results = [(each["index"], each["relevance_score"]) for each in answer.json()["results"]]
+    assert (answer.status_code, results) == (200, [(1, 0.9), (2, 0.5), (0, 0.1)])
+    row = outsider.row(answer.headers["x-request-id"])
+    assert (row["prompt_tokens"], row["status"], row["path"]) == (12, 200, path)
+
+
+def test_a13_an_error_of_a_ranking_is_an_error_and_costs_nothing(outsider: Outsider) -> None:
+    before = usage_of(outsider)
+    answer = outsider.client.post("/v1/rerank", json={"model": NAME, "query": "q", "documents": []})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"] == "documents must not be empty"
+    row = outsider.row(answer.headers["x-request-id"])
+    assert (row["status"], row["prompt_tokens"], row["completion_tokens"]) == (400, None, None)
+    assert usage_of(outsider) == before
+    logs = (outsider.platform.data_dir / "logs").glob("*.log")
+    assert not [log for log in logs if "Traceback" in log.read_text() or '"level":"error"' in log.read_text()]
+
+
+def usage_of(outsider: Outsider) -> list[int]:
+    return [row["prompt_tokens"] for row in outsider.platform.usage()]
 
 
 def test_a15_an_unknown_model_is_not_a_matter_of_the_key(outsider: Outsider) -> None:
