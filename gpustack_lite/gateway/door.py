@@ -21,6 +21,8 @@ HEAD_FIELDS = 100
 TARGET_BYTES = 8 * 1024
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
+BODY_BYTES_PER_SECOND = 1024
+"""Over any BODY_SECONDS in which a body is waited for: less than that is somebody who holds a place."""
 KEEP_ALIVE_SECONDS = 30
 _FAR_AWAY_BYTES = 1 << 62
 _NOWHERE: Any = deque[tuple[bytes, bytes]](maxlen=0)
@@ -111,6 +113,9 @@ class Door(HttpToolsProtocol):
         self._has_begun = False
         self._head_since: float | None = None
         self._last_data = 0.0
+        self._received_bytes = 0
+        self._body_mark: tuple[float, int] | None = None
+        """When the present stretch of a body began, and how much had been received by then."""
         self._stalled_since: float | None = None
 
     # --- what the application uses -----------------------------------------------------------------------------------
@@ -150,6 +155,7 @@ class Door(HttpToolsProtocol):
         if self._refusal is not None or self.transport.is_closing():
             return
         self._last_data = self.house.now()
+        self._received_bytes += len(data)
         if self._is_between_requests and self._head_since is None:
             self._head_since = self._last_data
         if self._head_since is not None:
@@ -179,12 +185,26 @@ class Door(HttpToolsProtocol):
                 self.transport.close()  # a browser opens connections ahead: it would take a 408 for its next answer
                 return
             self._turn_away(Refusal("request_too_slow", status=408, seconds=int(HEAD_SECONDS)))
-        elif self.awaits_body and not self.flow.read_paused and now - self._last_data > BODY_SECONDS:
+        elif self._is_body_too_slow(now):
             self._turn_away(Refusal("request_too_slow", status=408, seconds=int(BODY_SECONDS)))
         elif self._stalled_since is not None and now - self._stalled_since > self.house.stall_seconds:
             self.transport.abort()
         elif self._is_between_requests and now - self._last_data > KEEP_ALIVE_SECONDS + 1:
             self.transport.close()  # uvicorn's own timer does not run after a body that came behind its answer
+
+    def _is_body_too_slow(self, now: float) -> bool:
+        """Nothing for a while, or a drop now and then: the second costs us as much as the first."""
+        if not self.awaits_body or self.flow.read_paused:
+            self._body_mark = None
+            return False
+        if now - self._last_data > BODY_SECONDS:
+            return True
+        began, received = self._body_mark or (now, self._received_bytes)
+        if now - began <= BODY_SECONDS:
+            self._body_mark = began, received
+            return False
+        self._body_mark = now, self._received_bytes
+        return self._received_bytes - received < BODY_SECONDS * BODY_BYTES_PER_SECOND
 
     @property
     def _is_between_requests(self) -> bool:

@@ -201,6 +201,22 @@ async def test_a_head_that_does_not_come_is_not_waited_for(hall: Hall, sent: lis
     assert (b"request_too_slow" in hall.transport.written) == is_told
 
 
+@pytest.mark.parametrize(("piece", "is_kept"), [(b"x", False), (b"x" * 2000, True)], ids=["drops", "steadily"])
+async def test_a_body_must_come_at_some_speed(hall: Hall, piece: bytes, is_kept: bool) -> None:
+    async def swallow(call: Call) -> None:
+        call.door.awaits_body = True
+        while (await call.receive())[1]:
+            pass
+
+    hall.work = swallow
+    await hall.hears(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    for _ in range(70):
+        hall.waits(1)
+        await hall.hears(piece)
+    assert hall.transport.is_closing() is not is_kept
+    assert (b" 408 " in hall.transport.written) is not is_kept
+
+
 async def test_a_body_that_does_not_come_is_not_waited_for(hall: Hall) -> None:
     async def read(call: Call) -> None:
         call.door.awaits_body = True
