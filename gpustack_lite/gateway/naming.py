@@ -6,6 +6,7 @@ from gpustack_lite.gateway.answers import NotServed
 from gpustack_lite.wire import ModelRoute, NamedRoute
 
 Order = tuple[ModelRoute, ...]
+SLEEPING = "sleeping"
 _CHAT = "/v1/chat/completions"
 TRANSLATED: Mapping[str, str] = {"/v1/messages": _CHAT, "/v1/messages/count_tokens": _CHAT}
 """Paths that need not be an engine's own -> the path of the engine that stands in for it."""
@@ -15,7 +16,7 @@ class Spread:
     """The orders of trial of one name, made when the routes come, so that a request only picks one of them.
 
     Requests are dealt out by smooth weighted round robin (nginx's): in any run of requests each target has its
-    weight's share, well mixed, and nothing is left to chance. Only targets with a ready replica take part.
+    weight's share, well mixed, and nothing is left to chance.
     """
 
     __slots__ = ("_credits", "_dealt", "_orders", "_total", "_weights")
@@ -52,24 +53,24 @@ class Spread:
 def spread(route: NamedRoute, models: Mapping[str, ModelRoute], before: Spread | None = None) -> Spread | None:
     """None where none of its models exists.
 
-    Targets that are ready take turns; behind the one whose turn it is stand the others, the heaviest first, then the
-    fallback, then whatever is not ready. A target of weight 0 gets nothing.
+    Targets that are ready take turns, and those that sleep: whoever asks one of these wakes it, and is served by the
+    next in order meanwhile. Behind the one whose turn it is stand the other targets and then the fallback, each time
+    the ready ones first and the heaviest of them in front. A target of weight 0 gets nothing.
     """
-    drawn = [each for each in route.targets if each.weight > 0 and each.model in models]
-    weights = {each.model: each.weight for each in sorted(drawn, key=lambda each: -each.weight)}
-    spares = [name for name in route.fallback if name in models and name not in weights]
-    every = _ready_first([models[name] for name in (*weights, *spares)])
-    ready = [each for each in every if each.endpoints and each.name in weights]
+    weights = {each.model: each.weight for each in route.targets if each.weight > 0 and each.model in models}
+    targets = _ready_first([models[name] for name in sorted(weights, key=lambda name: -weights[name])])
+    spares = _ready_first([models[name] for name in route.fallback if name in models and name not in weights])
+    dealt = [each for each in targets if each.endpoints or each.state == SLEEPING]
+    every = (*targets, *spares)
     if not every:
         return None
-    if not ready:
+    if not dealt:
         return Spread([every], [1], {})
-    orders = [(each, *(other for other in every if other is not each)) for each in ready]
-    return Spread(orders, [weights[each.name] for each in ready], before.credits if before else {})
+    orders = [(each, *(other for other in every if other is not each)) for each in dealt]
+    return Spread(orders, [weights[each.name] for each in dealt], before.credits if before else {})
 
 
 def _ready_first(routes: Sequence[ModelRoute]) -> Order:
-    """Where nothing is ready, the heaviest target comes first: it is the one to be told of, and to be woken."""
     return tuple(sorted(routes, key=lambda each: not each.endpoints))
 
 

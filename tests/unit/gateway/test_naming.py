@@ -13,10 +13,10 @@ from gpustack_lite.wire import Endpoint, ModelRoute, NamedRoute, RoutesReply, Ro
 CHAT = "/v1/chat/completions"
 
 
-def model(name: str, *, is_ready: bool = True, paths: tuple[str, ...] = ()) -> ModelRoute:
+def model(name: str, *, state: str = "ready", paths: tuple[str, ...] = ()) -> ModelRoute:
     endpoint = Endpoint(instance_id=1, address="127.0.0.1:1", engine_key="k", served_name=name)
-    state = "ready" if is_ready else "sleeping"
-    return ModelRoute(id=1, name=name, created=9, state=state, endpoints=(endpoint,) * is_ready, paths=paths)
+    endpoints = (endpoint,) if state == "ready" else ()
+    return ModelRoute(id=1, name=name, created=9, state=state, endpoints=endpoints, paths=paths)
 
 
 def leads(name: str, *targets: tuple[str, int], fallback: tuple[str, ...] = ()) -> NamedRoute:
@@ -77,20 +77,28 @@ def test_who_is_not_drawn_stands_behind_and_the_fallback_behind_them() -> None:
     assert {tuple(names(routes.resolve("r"))) for _ in range(4)} == {("b", "a", "f"), ("a", "b", "f")}
 
 
-def test_what_is_not_ready_is_left_out_of_the_deal_and_comes_last() -> None:
-    models = (model("a", is_ready=False), model("b"), model("f"))
+def test_what_is_not_ready_is_left_out_of_the_deal() -> None:
+    models = (model("a", state="pending"), model("b"), model("f"))
     routes = table(*models, routes=(leads("r", ("a", 9), ("b", 1), fallback=("f",)),))
-    assert [names(routes.resolve("r")) for _ in range(2)] == [["b", "f", "a"]] * 2
+    assert [names(routes.resolve("r")) for _ in range(2)] == [["b", "a", "f"]] * 2
 
 
-def test_the_fallback_serves_when_no_target_can() -> None:
-    routes = table(model("a", is_ready=False), model("f"), routes=(leads("r", ("a", 1), fallback=("f",)),))
-    assert names(routes.resolve("r")) == ["f", "a"]
+def test_what_sleeps_has_its_turn_so_that_it_is_woken_and_another_one_serves() -> None:
+    models = (model("a", state="sleeping"), model("b"))
+    routes = table(*models, routes=(leads("r", ("a", 1), ("b", 1)),))
+    assert sorted(names(routes.resolve("r")) for _ in range(2)) == [["a", "b"], ["b", "a"]]
+
+
+@pytest.mark.parametrize("state", ["sleeping", "pending"])
+def test_the_fallback_serves_when_no_target_can(state: str) -> None:
+    """The target stands in front of it, so that it is asked for and woken."""
+    routes = table(model("a", state=state), model("f"), routes=(leads("r", ("a", 1), fallback=("f",)),))
+    assert names(routes.resolve("r")) == ["a", "f"]
     assert routes.is_served("r")
 
 
 def test_where_nothing_is_ready_the_heaviest_target_is_told_of() -> None:
-    models = (model("a", is_ready=False), model("b", is_ready=False))
+    models = (model("a", state="failed"), model("b", state="failed"))
     routes = table(*models, routes=(leads("r", ("a", 1), ("b", 2)),))
     assert names(routes.resolve("r")) == ["b", "a"]
     assert not routes.is_served("r")
