@@ -90,8 +90,9 @@ async def start(context: Context, ref: str) -> dict[str, Any]:
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
         retried = await replicas.retry(session, model, clock)
-        if model.stopped or retried:
-            model.stopped = False
+        if model.stopped or model.asleep or retried:
+            model.stopped = model.asleep = False
+            model.used_at = clock.wall()
             await events.insert_event(session, clock, "model_started", model=model, params={"retried": retried})
         document = await models.record_put(session, model, clock)
     context.signals.touch("models", "instances", "assignments", "changes")
@@ -103,7 +104,7 @@ async def stop(context: Context, ref: str) -> dict[str, Any]:
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
         if not model.stopped:
-            model.stopped = True
+            model.stopped, model.asleep = True, False
             await events.insert_event(session, clock, "model_stopped", model=model)
         document = await models.record_put(session, model, clock)
     context.signals.touch("models", "changes")

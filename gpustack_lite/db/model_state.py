@@ -18,6 +18,8 @@ def ready_count(instances: Sequence[ModelInstance]) -> int:
 def state_of(model: Model, instances: Sequence[ModelInstance]) -> ModelState:
     if model.stopped or model.replicas == 0:
         return ModelState.STOPPED
+    if model.asleep:
+        return ModelState.SLEEPING
     alive, ready = living(instances), ready_count(instances)
     if ready >= model.replicas:
         return ModelState.READY
@@ -32,7 +34,7 @@ def state_of(model: Model, instances: Sequence[ModelInstance]) -> ModelState:
 
 def why_not_ready(model: Model, instances: Sequence[ModelInstance]) -> dict[str, object] | None:
     """The sentence of the instance that says most about it: one that gave up, else the furthest that has a word."""
-    if model.stopped or model.replicas == 0 or ready_count(instances) >= model.replicas:
+    if model.stopped or model.asleep or model.replicas == 0 or ready_count(instances) >= model.replicas:
         return None
     said = [each for each in living(instances) if each.said and each.state != State.READY]
     said.sort(key=lambda each: (not each.gave_up, each.state == State.PENDING, each.id or 0))

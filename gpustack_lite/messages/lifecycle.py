@@ -14,6 +14,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_model_changed": ("Model {model} was changed: {fields}.", "已修改模型 {model}：{fields}。"),
     "event_model_started": ("Model {model} was started.", "已启动模型 {model}。"),
     "event_model_stopped": ("Model {model} was stopped.", "已停止模型 {model}。"),
+    "event_model_slept": (
+        "Model {model} was idle for {seconds} seconds and sleeps.",
+        "模型 {model} 已空闲 {seconds} 秒，进入休眠。",
+    ),
+    "event_model_woken": ("Model {model} was woken.", "模型 {model} 已被唤醒。"),
     "event_model_deleted": ("Model {model} was deleted.", "已删除模型 {model}。"),
     "event_route_created": ("Route {name} was created and leads to {models}.", "已创建路由 {name}，指向 {models}。"),
     "event_route_changed": ("Route {name} was changed and leads to {models}.", "已修改路由 {name}，指向 {models}。"),

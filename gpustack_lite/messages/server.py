@@ -46,6 +46,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The model {model} is stopped: start it with `models start {model}`.",
         "模型 {model} 已停止：请用 `models start {model}` 启动。",
     ),
+    "model_sleeping": (
+        "The model {model} sleeps because nobody used it: the next request wakes it.",
+        "模型 {model} 因空闲而休眠：下一个请求会将其唤醒。",
+    ),
     "model_pending": ("The model {model} waits for a place.", "模型 {model} 正在等待分配资源。"),
     "model_starting": ("The model {model} is starting on {worker}.", "模型 {model} 正在 {worker} 上启动。"),
     "model_failed": (

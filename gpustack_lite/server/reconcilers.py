@@ -9,6 +9,7 @@ from gpustack_lite.server import draining, liveness, placements, replicas, tidyi
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
 from gpustack_lite.server.publish import ASKED_FOR, Publisher
+from gpustack_lite.server.sleeping import SELDOM_SECONDS, Sleeping
 
 Step = Callable[[], Awaitable[float | None]]
 HEARTBEATS_WRITTEN_EVERY_SECONDS = 5.0
@@ -30,6 +31,7 @@ def of_the_leader(core: Core, heartbeats: Heartbeats, silence: Silence) -> tuple
         Reconciler("placements", lambda: placements.step(core), ("models", "instances", "workers", "inspections"), 2.0),
         Reconciler("liveness", lambda: liveness.step(core, heartbeats, silence), ("heartbeats",), look_at_workers),
         Reconciler("draining", lambda: draining.step(core), ("drain", "gateways", "instances"), 5.0),
+        Reconciler("sleeping", Sleeping(core).step, ("models",), SELDOM_SECONDS),
         Reconciler("tidying", lambda: tidying.step(core), (), tidying.EVERY_SECONDS),
     )
 

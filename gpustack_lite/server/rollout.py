@@ -28,7 +28,7 @@ def replica_actions(model: Model | None, instances: Sequence[ModelInstance]) -> 
     An instance that gave up still counts: it is for a person to have it tried again. LOST ones are replaced.
     """
     living = [each for each in instances if State(each.state) not in ENDING]
-    wanted = 0 if model is None or model.stopped else model.replicas
+    wanted = 0 if model is None or model.stopped or model.asleep else model.replicas
     generation = 0 if model is None else model.launch_generation
     current = [each for each in living if each.generation >= generation]
     older = [each for each in living if each.generation < generation]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from backends.slots import slots_of
 from gpustack_lite.db import model_state
 from gpustack_lite.db.queries.cluster import engine_key
 from gpustack_lite.db.queries.publishing import Published
@@ -12,6 +13,11 @@ from gpustack_lite.server import abilities
 from gpustack_lite.server.facts import facts_of
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RouteTarget, Said, Serving
 
+_SAID = {
+    ModelState.STOPPED: "model_stopped",
+    ModelState.SLEEPING: "model_sleeping",
+    ModelState.FAILED: "model_failed",
+}
 _FURTHEST = (State.STARTING, State.PREPARING, State.SCHEDULED, State.FAILED, State.PENDING)
 
 
@@ -33,6 +39,7 @@ def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) ->
         backend=backend,
         context_length=min((each.context_length for each in endpoints if each.context_length), default=None),
         endpoints=endpoints,
+        is_coming=not endpoints and _is_coming(view, model, instances),
         loading=None if endpoints else _loading(view, instances),
         serving=Serving.model_validate(model.serving),
         paths=tuple(sorted(able.paths)),
@@ -62,6 +69,7 @@ def _endpoint(view: Published, instance: ModelInstance) -> Endpoint | None:
         engine_key=engine_key(view.engine_secret, instance.id or 0),
         context_length=instance.context_length,
         served_name=(instance.assigned or {}).get("model", instance.model_name),
+        slots=slots_of((instance.assigned or {}).get("backend"), (instance.assigned or {}).get("options") or {}),
         worker=worker.name,
         attempt=instance.attempt,
     )
@@ -79,8 +87,22 @@ def _why_not(view: Published, model: Model, instances: Sequence[ModelInstance]) 
     if state == ModelState.STARTING:
         worker = _worker_name(view.workers, _furthest(instances))
         return Said(code="model_starting", params={"model": model.name, "worker": worker})
-    known = {ModelState.STOPPED: "model_stopped", ModelState.FAILED: "model_failed"}
-    return Said(code=known.get(state, "model_pending"), params={"model": model.name})
+    return Said(code=_SAID.get(state, "model_pending"), params={"model": model.name})
+
+
+def _is_coming(view: Published, model: Model, instances: Sequence[ModelInstance]) -> bool:
+    """Whether somebody who waits will be served. What has no room now may have it when others have ended."""
+    if model.stopped or model.replicas == 0:
+        return False
+    alive = model_state.living(instances)
+    if model.asleep or not alive:
+        return True
+    makes_room = any(each.state == State.STOPPING for group in view.fleet.instances.values() for each in group)
+    return any(not each.gave_up and (makes_room or not _is_unplaceable(each)) for each in alive)
+
+
+def _is_unplaceable(instance: ModelInstance) -> bool:
+    return instance.state == State.PENDING and bool(instance.reasons)
 
 
 def _loading(view: Published, instances: Sequence[ModelInstance]) -> dict[str, Any] | None:

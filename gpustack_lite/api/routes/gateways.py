@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.api import restored
+from gpustack_lite.api import restored, waking
 from gpustack_lite.api.auth import AsGateway
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.settling import TOPIC
@@ -73,6 +73,8 @@ async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> GatewayOrde
         async with context.db.write() as session:
             await gateways.heard(session, body, now)
         context.signals.touch("gateways")
+    if body.used or body.wake:
+        await waking.heed(context, body)
     await _judge(body, context)
     return await _orders(body.gateway_id, context)
 

@@ -17,13 +17,15 @@ def is_news(row: GatewayRow | None, status: GatewayStatus, now: datetime) -> boo
     """A gateway speaks every second; what it repeats is written every five."""
     if row is None or now - row.seen_at >= AT_LEAST_EVERY:
         return True
-    return _said(row) != (status.epoch, status.models_revision, status.credentials_revision, _leases(status))
+    held = status.epoch, status.models_revision, status.credentials_revision
+    return _said(row) != (*held, _leases(status), status.queued)
 
 
 async def heard(session: AsyncSession, status: GatewayStatus, now: datetime) -> None:
     row = await session.get(GatewayRow, status.gateway_id) or GatewayRow(gateway_id=status.gateway_id, seen_at=now)
     row.epoch, row.models_revision = status.epoch, status.models_revision
     row.credentials_revision, row.leases, row.seen_at = status.credentials_revision, _leases(status), now
+    row.queued = status.queued
     session.add(row)
 
 
@@ -37,8 +39,8 @@ async def in_flight_elsewhere(session: AsyncSession, gateway_id: str, alive: Col
     return dict(counts)
 
 
-def _said(row: GatewayRow) -> tuple[int, int, int, dict[str, int]]:
-    return row.epoch, row.models_revision, row.credentials_revision, row.leases
+def _said(row: GatewayRow) -> tuple[int, int, int, dict[str, int], dict[str, int]]:
+    return row.epoch, row.models_revision, row.credentials_revision, row.leases, row.queued
 
 
 def _leases(status: GatewayStatus) -> dict[str, int]:

@@ -7,11 +7,11 @@ from sqlmodel import select
 
 from gpustack_lite.api.routes import internal
 from gpustack_lite.db.queries.gateways import is_news
-from gpustack_lite.db.tables import GatewayRow
+from gpustack_lite.db.tables import GatewayRow, Model
 from gpustack_lite.wire import GatewayStatus, RoutesReply
 from tests.fakes.clock import START
 from tests.fakes.management import Api
-from tests.fakes.rows import a_gateway, a_worker
+from tests.fakes.rows import a_gateway, a_model, a_worker
 
 ROUTES = "/api/gateway/v1/routes"
 KNOWN = {"epoch": 1, "models": 2, "credentials": 3}
@@ -90,3 +90,28 @@ async def test_the_version_is_no_secret(api: Api) -> None:
     async with api.client() as anybody:
         answer = await anybody.get("/api/v1/version")
     assert answer.json() == {"version": internal.gpustack_lite.__version__}
+
+
+async def test_a_use_is_kept_and_a_sleeping_model_is_woken_unless_it_was_stopped(
+    api: Api, gateway: httpx.AsyncClient
+) -> None:
+    sleeps = {"serving": {"sleep_after_seconds": 60}}
+    await api.add(a_model(id=1, name="used", **sleeps))
+    await api.add(a_model(id=2, name="asleep", asleep=True, **sleeps))
+    await api.add(a_model(id=3, name="stopped", asleep=True, stopped=True, **sleeps))
+    said = STATUS.model_copy(update={"used": ("used", "gone"), "wake": ("asleep", "stopped")})
+    await gateway.post("/api/gateway/v1/status", json=said.model_dump(mode="json"))
+    async with api.context.db.read() as session:
+        found = {each.name: each for each in await session.exec(select(Model))}
+    assert found["used"].used_at == api.clock.wall()
+    assert (found["asleep"].asleep, found["asleep"].used_at) == (False, api.clock.wall())
+    assert (found["stopped"].asleep, found["stopped"].used_at) == (True, None)
+
+
+async def test_starting_wakes_and_stopping_ends_a_sleep_for_good(api: Api, client: httpx.AsyncClient) -> None:
+    await api.add(a_model(name="m", asleep=True, serving={"sleep_after_seconds": 60}))
+    assert (await client.get("/api/v1/models/m")).json()["state"] == "sleeping"
+    assert (await client.post("/api/v1/models/m/start")).json()["asleep"] is False
+    await client.post("/api/v1/models/m/stop")
+    document = (await client.get("/api/v1/models/m")).json()
+    assert (document["state"], document["asleep"]) == ("stopped", False)

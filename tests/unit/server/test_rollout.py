@@ -22,6 +22,7 @@ def of(generation: int, **states: str) -> list[ModelInstance]:
         pytest.param(a_model(), of(1, i1="lost"), [Create()], id="a lost one is replaced"),
         pytest.param(a_model(), of(1, i1="stopping"), [Create()], id="one that stops does not count"),
         pytest.param(a_model(stopped=True), of(1, i1="ready"), [Retire(1)], id="a stopped model has none"),
+        pytest.param(a_model(asleep=True), of(1, i1="ready"), [Retire(1)], id="nor has one that sleeps"),
         pytest.param(a_model(replicas=0), of(1, i1="pending"), [Retire(1)], id="nor has one that wants none"),
         pytest.param(None, of(1, i1="ready", i2="lost"), [Retire(1)], id="a deleted model's living ones end"),
         pytest.param(

@@ -104,3 +104,45 @@ def test_keys_and_sessions_are_credentials_by_digest() -> None:
     assert (of_key.kind, of_key.digest, of_key.scopes, of_key.models) == ("key", "d1", ("inference",), ("m",))
     assert (of_session.kind, of_session.csrf_digest, of_session.expires_at) == ("session", "c", later)
     assert (of_key.user, of_session.role) == ("ada", "admin")
+
+
+@pytest.mark.parametrize(
+    ("model", "instances", "is_coming"),
+    [
+        pytest.param(a_model(asleep=True), [], True, id="a request wakes it"),
+        pytest.param(a_model(), [], True, id="its replicas will be made"),
+        pytest.param(a_model(), [an_instance(3, "starting")], True, id="it loads"),
+        pytest.param(a_model(), [a_placed_instance(3, "failed")], True, id="it is tried again"),
+        pytest.param(a_model(), [a_placed_instance(3, "failed", gave_up=True)], False, id="it gave up"),
+        pytest.param(a_model(), [an_instance(3, reasons=[{}])], False, id="there is no room"),
+        pytest.param(a_model(), [an_instance(3, reasons=[{}]), a_placed_instance(2, "stopping")], True, id="but soon"),
+        pytest.param(a_model(stopped=True), [], False, id="it is stopped"),
+        pytest.param(a_model(), [a_placed_instance(3)], False, id="it is here"),
+    ],
+)
+def test_it_is_known_whether_waiting_helps(model: Model, instances: list[ModelInstance], is_coming: bool) -> None:
+    assert only(view(model, *instances)).is_coming is is_coming
+
+
+def test_a_sleeping_model_says_so() -> None:
+    route = only(view(a_model(asleep=True)))
+    assert (route.state, route.said.code if route.said else None) == ("sleeping", "model_sleeping")
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "slots"),
+    [
+        ("llama_cpp", {}, 4),
+        ("llama_cpp", {"parallel": 8}, 8),
+        ("vllm", {"max-num-seqs": 64}, 64),
+        ("vllm", {}, None),
+        ("echo", {"parallel": 8}, None),
+    ],
+)
+def test_an_engines_slots_are_told_where_its_options_say_them(
+    backend: str, options: dict[str, Any], slots: int | None
+) -> None:
+    (endpoint,) = only(
+        view(a_model(), a_placed_instance(3, assigned={"backend": backend, "options": options}))
+    ).endpoints
+    assert endpoint.slots == slots
