@@ -25,6 +25,7 @@ from gpustack_lite.api.routes import (
     keys,
     model_routes,
     models,
+    requests,
     usage,
     users,
     watch,
@@ -34,7 +35,21 @@ from gpustack_lite.api.schemas.public import ErrorShape
 
 PREFIX = "/api/v1"
 CONSOLE_FILES = Path(gpustack_lite.__file__).parent / "ui"
-MANAGEMENT = (auth, users, models, model_routes, instances, workers, devices, keys, backends, events, usage, watch)
+MANAGEMENT = (
+    auth,
+    users,
+    models,
+    model_routes,
+    instances,
+    workers,
+    devices,
+    keys,
+    backends,
+    events,
+    requests,
+    usage,
+    watch,
+)
 
 
 def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:

@@ -86,6 +86,7 @@ def needs(need: Need) -> Callable[[Request, Context], Coroutine[Any, Any, Signed
     return check
 
 
+RowReader = Annotated[SignedInCaller, Depends(needs("rows"))]
 Reader = Annotated[SignedInCaller, Depends(needs("read"))]
 Owner = Annotated[SignedInCaller, Depends(needs("own"))]
 Admin = Annotated[SignedInCaller, Depends(needs("admin"))]

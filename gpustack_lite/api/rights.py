@@ -7,14 +7,17 @@ from typing import Literal
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.errors import Refusal
 
-Need = Literal["read", "own", "admin"]
-"""read: look; own: change what belongs to the caller (keys, password); admin: change what everybody uses."""
+Need = Literal["rows", "read", "own", "admin"]
+"""rows: what became of own requests; read: look; own: change what belongs to the caller (keys, password);
+admin: change what everybody uses."""
+
+_SCOPES = {"rows": ("read", "manage", "inference"), "read": ("read", "manage")}
 
 
 def refuse(caller: Caller, need: Need) -> Refusal | None:
-    wanted = {"read", "manage"} if need == "read" else {"manage"}
-    if not caller.scopes & wanted:
-        return Refusal("scope_missing", status=403, scope="read" if need == "read" else "manage")
+    wanted = _SCOPES.get(need, ("manage",))
+    if not caller.scopes.intersection(wanted):
+        return Refusal("scope_missing", status=403, scope=wanted[0])
     if need == "admin" and not caller.is_admin:
         return Refusal("admin_only", status=403)
     return None

@@ -17,7 +17,7 @@ from gpustack_lite.errors import Refusal
 COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
     *("models", "routes", "chat", "instances", "workers", "devices", "backends"),
-    *("keys", "users", "usage", "events"),
+    *("keys", "users", "usage", "requests", "events"),
 )
 
 

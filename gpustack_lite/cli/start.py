@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from gpustack_lite.cli.durations import seconds
 from gpustack_lite.cli.say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -17,6 +18,7 @@ def start(
     data_dir: Annotated[Path | None, typer.Option(metavar="DIR", help=say("help_data_dir"))] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help=say("help_no_worker"))] = False,
     gateways: Annotated[int | None, typer.Option(min=1, max=64, help=say("help_gateways"))] = None,
+    stale_keys_max: Annotated[str | None, typer.Option(metavar="TIME", help=say("help_stale_keys_max"))] = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help=say("help_tls_cert"))] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help=say("help_tls_key"))] = None,
     tls_port: Annotated[int | None, typer.Option(min=0, max=65535, help=say("help_tls_port"))] = None,
@@ -40,6 +42,7 @@ def start(
         data_dir=data_dir,
         no_worker=no_worker or None,
         gateways=gateways,
+        stale_keys_max_seconds=None if stale_keys_max is None else seconds(stale_keys_max),
         tls_cert=None if tls_cert is None else tls_cert.resolve(),
         tls_key=None if tls_key is None else tls_key.resolve(),
         tls_port=tls_port,

@@ -249,4 +249,105 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{count} instances hold claims on {worker}: stop them first, or use force if that machine is gone for good.",
         "{worker} 上有 {count} 个实例占用资源：请先停止它们；若该机器已永久离线，可强制删除。",
     ),
+    # requests: why one ended as it did
+    "status_not_understood": (
+        "The status {given} is not understood: write a status such as 429, or a class such as 5xx.",
+        "无法理解状态 {given}：请填写 429 这样的状态码，或 5xx 这样的类别。",
+    ),
+    "request_not_recorded": (
+        "There is no record of the request {request}: it may be under way still, be older than records are kept, "
+        "have been somebody else's, or have come without a valid key.",
+        "没有请求 {request} 的记录：它可能仍在进行、已超过记录保留期限、属于其他人，或未携带有效密钥。",
+    ),
+    "cause_client_gone": (
+        "The client closed its connection after {seconds} s, with {tokens} tokens passed on: raise the client's "
+        "timeout if that was not meant.",
+        "客户端在 {seconds} 秒后断开连接，此前已转发 {tokens} 个 token：若非有意为之，请调大客户端超时。",
+    ),
+    "cause_gateway_killed": (
+        "The gateway's process was killed while it passed on the answer ({tokens} tokens by then): send the request "
+        "again.",
+        "网关进程在转发答复时被终止（此前已转发 {tokens} 个 token）：请重新发送请求。",
+    ),
+    "cause_engine_error": (
+        "The engine (instance {instance}) answered with an error, told to the client with status {status}: its text "
+        "was in that answer, more is in the instance's log.",
+        "引擎（实例 {instance}）返回错误，并以状态 {status} 告知客户端：错误文本在该答复中，更多内容见实例日志。",
+    ),
+    "cause_first_byte_timeout": (
+        "The engine (instance {instance}) did not begin to answer within first_byte_seconds ({seconds} s in all).",
+        "引擎（实例 {instance}）未在 first_byte_seconds 内开始答复（共 {seconds} 秒）。",
+    ),
+    "cause_idle_timeout": (
+        "The engine (instance {instance}) stopped in the middle of its answer and said nothing for idle_seconds: look "
+        "at the instance's log.",
+        "引擎（实例 {instance}）在答复中途停止，超过 idle_seconds 没有输出：请查看实例日志。",
+    ),
+    "cause_closed_early": (
+        "The engine (instance {instance}) closed its connection before the answer was complete, after {tokens} tokens: "
+        "its process may have died, look at the instance's log.",
+        "引擎（实例 {instance}）在答复完成前关闭了连接，此前有 {tokens} 个 token：其进程可能已退出，请查看实例日志。",
+    ),
+    "cause_connect_failed": (
+        "No connection to a replica of {model} could be made: look at the state of its instances.",
+        "无法连接到 {model} 的副本：请查看其实例状态。",
+    ),
+    "cause_connect_timeout": (
+        "No replica of {model} took the connection within connect_seconds: look at the state of its instances.",
+        "{model} 的副本未在 connect_seconds 内接受连接：请查看其实例状态。",
+    ),
+    "cause_not_http": (
+        "The engine (instance {instance}) answered with something that is not HTTP: look at the instance's log.",
+        "引擎（实例 {instance}）返回了非 HTTP 内容：请查看实例日志。",
+    ),
+    "cause_answer_too_long": (
+        "The engine's answer (instance {instance}) was longer than is read here: look at the instance's log.",
+        "引擎（实例 {instance}）的答复超过此处可读取的长度：请查看实例日志。",
+    ),
+    "cause_key_revoked": (
+        "The API key was revoked or disabled while the request ran: {tokens} tokens had been passed on.",
+        "请求进行期间 API 密钥被吊销或停用：此前已转发 {tokens} 个 token。",
+    ),
+    "cause_rate_limit_exceeded": (
+        "A limit of the key, its user or the model was reached; no engine was asked: wait as Retry-After said, or have "
+        "the limit raised.",
+        "已达到密钥、用户或模型的限额，未请求任何引擎：请按 Retry-After 等待，或申请提高限额。",
+    ),
+    "cause_insufficient_quota": (
+        "The token budget of the key, its user or the model is used up; no engine was asked: wait for the next period, "
+        "or have the budget raised.",
+        "密钥、用户或模型的 token 预算已用完，未请求任何引擎：请等待下一周期，或申请提高预算。",
+    ),
+    "cause_queue_full": (
+        "The line before {model} was full; no engine was asked: send less at once, or add replicas.",
+        "{model} 的排队已满，未请求任何引擎：请降低并发，或增加副本。",
+    ),
+    "cause_queue_timeout": (
+        "No replica of {model} was free in time ({seconds} s waited): send less at once, or add replicas.",
+        "{model} 未能及时有空闲副本（已等待 {seconds} 秒）：请降低并发，或增加副本。",
+    ),
+    "cause_model_not_found": (
+        "There was no model {model} at that time: GET /v1/models lists those that exist.",
+        "当时不存在模型 {model}：GET /v1/models 列出现有模型。",
+    ),
+    "cause_model_not_ready": (
+        "No replica of {model} was ready: its events say why.",
+        "{model} 没有就绪的副本：原因见其事件。",
+    ),
+    "cause_model_not_allowed": (
+        "The key may not use the model {model}: ask its owner to allow it.",
+        "该密钥无权使用模型 {model}：请让密钥所有者放开权限。",
+    ),
+    "cause_internal_error": (
+        "The gateway itself failed: its log has a traceback under this request's id.",
+        "网关自身出错：其日志中有此请求编号对应的回溯信息。",
+    ),
+    "cause_refused": (
+        "The gateway refused the request with status {status} ({cause}) before any engine was asked.",
+        "网关在请求任何引擎之前以状态 {status} 拒绝了该请求（{cause}）。",
+    ),
+    "cause_other": (
+        "The request ended with status {status} on instance {instance} ({cause}).",
+        "该请求在实例 {instance} 上以状态 {status} 结束（{cause}）。",
+    ),
 }

@@ -19,6 +19,7 @@ Use it
   chat        talk to a model in the terminal
   keys        API keys for programs: create, list, delete
   usage       tokens and requests by model, key or user
+  requests    what became of single requests, and why: list, show
 
 Look after it
   instances   the replicas of models: list, show, logs
@@ -54,6 +55,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
   chat        在终端中与模型对话
   keys        程序使用的 API 密钥:create、list、delete
   usage       按模型、密钥或用户统计请求数与 token 数
+  requests    单个请求的结果与原因:list、show
 
 管理
   instances   模型副本:list、show、logs
@@ -97,6 +99,10 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
         "数据目录（root 用户默认为 /var/lib/gpustack-lite）。",
     ),
     "help_no_worker": ("Only server and gateway.", "只运行服务器和网关。"),
+    "help_stale_keys_max": (
+        "How long gateways serve without hearing from the server (12h); 90s, 30m, 12h or 2d.",
+        "网关在收不到服务器消息时最多继续服务多久（默认 12h），如 90s、30m、12h、2d。",
+    ),
     "help_gateways": (
         "Gateway processes (1); more of them use more cores.",
         "网关进程数（默认 1），更多进程可利用更多核。",
@@ -170,6 +176,11 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_only_model": ("Only of this model.", "只看该模型。"),
     "help_only_worker": ("Only of this worker.", "只看该工作节点。"),
     "help_only_instance": ("Only of this instance.", "只看该实例。"),
+    "help_only_key": ("Only with the key of this number.", "只看该编号的密钥。"),
+    "help_only_user": ("Only of the user of this number.", "只看该编号的用户。"),
+    "help_only_status": ("Only with this status, or of this class of them.", "只看该状态码，或该类状态码。"),
+    "help_only_cause": ("Only those that ended for this cause.", "只看以该原因结束的请求。"),
+    "help_only_request": ("Only with this id, ours or the client's own.", "只看该编号（我们的或客户端自定的）的请求。"),
     "help_limit": ("At most so many, the newest.", "最多显示多少条（最新的）。"),
     # models
     "help_models": ("Models: what is served.", "模型：对外提供的服务。"),
@@ -343,6 +354,17 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_usage_by": ("What to sum by.", "按什么汇总。"),
     "help_usage_from": ("From this time on.", "起始时间（含）。"),
     "help_usage_to": ("Before this time.", "截止时间（不含）。"),
+    "help_requests": ("Requests: what became of each, and why.", "请求：每个请求的结果与原因。"),
+    "help_requests_list": ("The newest requests first.", "最新请求在前。"),
+    "help_requests_examples": (
+        "\b\nExamples:\n  gpustack-lite requests list --status 5xx\n  gpustack-lite requests list --model qwen",
+        "\b\n示例：\n  gpustack-lite requests list --status 5xx\n  gpustack-lite requests list --model qwen",
+    ),
+    "help_requests_show": ("One request, and why it ended as it did.", "某个请求及其结束原因。"),
+    "help_request_id": (
+        "What the answer's header X-Request-ID said.",
+        "答复头 X-Request-ID 的值。",
+    ),
     "help_login": (
         "Sign in to a server and remember it for the other commands.",
         "登录服务器，供其他命令使用。",

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import pytest
@@ -18,14 +18,18 @@ from gpustack_lite.db.queries import (
     instances,
     keys,
     models,
+    requests,
     sessions,
     tokens,
     usage,
+    usage_days,
     workers,
 )
 from gpustack_lite.db.queries.changes_read import Gap
 from gpustack_lite.db.queries.paging import Wish
+from gpustack_lite.db.queries.requests import Reach, Sought
 from gpustack_lite.db.tables import ApiKey, GatewayRow, LoginSession, UsageRecord, User
+from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import GatewayStatus, Join, UsageRow
 from tests.fakes.clock import START, ManualClock
@@ -109,7 +113,7 @@ async def test_sums_by_every_dimension_within_a_span(db: Database) -> None:
             ("n", 1, "admin", 1),
         }
         assert [each["requests"] for each in await usage.summed(session, ["key"], None, None, None)] == [2, 1]
-        page = await usage.requests(session, Wish(limit=2), model=None, instance_id=None, key_id=None, owner=None)
+        page = await requests.listed(session, Wish(limit=2), Sought(), Reach())
     assert [each["request_id"] for each in page.items] == ["3", "2"]
 
 
@@ -222,6 +226,56 @@ async def test_a_position_beyond_or_before_what_is_kept_is_a_gap(db: Database, p
         assert [each.id for each in await changes_read.behind(session, 3)] == [4, 5]  # type: ignore[union-attr]
         assert await changes_read.behind(session, 5) == []
         assert await changes_read.behind(session, 6) == Gap(5)
+
+
+async def test_rows_that_are_forgotten_leave_their_sums(db: Database) -> None:
+    await add(db, a_user())
+    await add(db, ApiKey(id=1, name="k", user_id=1, digest="d", prefix="p", created_at=START))
+    old, yesterday = START - timedelta(days=40), START - timedelta(days=1)
+    served = [a_row(f"r{number}", started_at=old + timedelta(minutes=number), audio_seconds=0.5) for number in range(7)]
+    others = [
+        a_row("refused", started_at=old, instance_id=None, prompt_tokens=None, completion_tokens=None),
+        a_row("nobody's", started_at=old, key_id=None, user_id=None, prompt_tokens=None),
+        a_row("the same day, earlier", started_at=old - timedelta(hours=1)),
+        a_row("kept", started_at=yesterday),
+    ]
+    await count(db, [*served, *others])
+    before = await sums_of(db)
+    while await forget(db, START - timedelta(days=30), 3) == 3:
+        assert await sums_of(db) == before
+    assert await sums_of(db) == before
+    async with db.read() as session:
+        left = await requests.listed(session, Wish(), Sought(), Reach())
+        since = await usage.summed(session, ["model"], START - timedelta(days=30), None, None)
+        one_day = await usage.summed(
+            session, [], START_OF_DAY - timedelta(days=40), START_OF_DAY - timedelta(days=39), 1
+        )
+    assert [row["request_id"] for row in left.items] == ["kept"]
+    assert [row["requests"] for row in since] == [1]
+    assert [(row["requests"], row["prompt_tokens"], row["audio_seconds"]) for row in one_day] == [(8, 80, 3.5)]
+
+
+START_OF_DAY = START.replace(hour=0, minute=0, second=0)
+
+
+async def sums_of(db: Database) -> list[dict[str, Any]]:
+    async with db.read() as session:
+        return await usage.summed(session, ["model", "key", "user"], None, None, None)
+
+
+async def forget(db: Database, before: datetime, at_most: int) -> int:
+    async with db.write() as session:
+        return await usage_days.forget(session, before, at_most)
+
+
+async def test_a_request_is_found_by_either_of_its_ids(db: Database) -> None:
+    await add(db, a_user())
+    await count(db, [a_row("ours", shown_id="theirs")])
+    async with db.read() as session:
+        assert (await requests.one(session, "theirs", Reach()))["request_id"] == "ours"
+        assert (await requests.one(session, "ours", Reach(1)))["shown_id"] == "theirs"
+        with pytest.raises(Refusal):
+            await requests.one(session, "ours", Reach(2))
 
 
 async def test_a_usage_row_is_read_back_as_it_was_counted(db: Database) -> None:

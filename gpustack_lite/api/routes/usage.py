@@ -1,4 +1,4 @@
-"""Usage in sums, and the requests that it is made of."""
+"""Usage in sums."""
 
 from typing import Annotated
 
@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from gpustack_lite.api.auth import Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.keymaking import owner_of
-from gpustack_lite.api.replies import Id, PageWish, moment, reply, reply_page, shows
-from gpustack_lite.api.schemas.public import Listed, RequestShape, UsageShape, Whole
+from gpustack_lite.api.replies import moment, reply, shows
+from gpustack_lite.api.schemas.public import UsageShape, Whole
 from gpustack_lite.db.queries import usage
 
 router = APIRouter(tags=["usage"])
@@ -31,21 +31,3 @@ async def sum_usage(
     async with context.db.read() as session:
         rows = await usage.summed(session, names, *span, owner_of(signed_in.caller))
     return reply(request, {"items": rows, "next_cursor": None, "total": len(rows)})
-
-
-@router.get("/requests", responses=shows(Listed[RequestShape]))
-async def list_requests(
-    *,
-    signed_in: Reader,
-    request: Request,
-    context: Ctx,
-    wish: PageWish,
-    model: str | None = None,
-    instance: Id | None = None,
-    key: Id | None = None,
-) -> JSONResponse:
-    """Newest first, one row per request, no text."""
-    owner = owner_of(signed_in.caller)
-    async with context.db.read() as session:
-        page = await usage.requests(session, wish, model=model, instance_id=instance, key_id=key, owner=owner)
-    return reply_page(request, page)

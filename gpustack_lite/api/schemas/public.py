@@ -294,6 +294,8 @@ class UsageShape(Shape):
     completion_tokens: int
     cached_tokens: int
     reasoning_tokens: int
+    images: int
+    audio_seconds: float
     device_seconds: float | None
     model: str | None = None
     key_id: int | None = None
@@ -326,3 +328,6 @@ class RequestShape(Shape):
     images: int | None
     shown_id: str | None
     worker: str | None
+    user: str | None
+    key: str | None
+    why: Told | None

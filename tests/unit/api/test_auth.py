@@ -38,13 +38,13 @@ READ = {
     "/api/v1/models/{ref:path}",
     "/api/v1/models/{ref:path}/instances",
     "/api/v1/openapi.json",
-    "/api/v1/requests",
     "/api/v1/usage",
     "/api/v1/users/me",
     "/api/v1/watch",
     "/api/v1/workers",
     "/api/v1/workers/{ref}",
 }
+ROWS = {"/api/v1/requests", "/api/v1/requests/{ref}"}
 OWN = {
     ("POST", "/api/v1/auth/logout"),
     ("POST", "/api/v1/auth/password"),
@@ -81,6 +81,7 @@ GATEWAY = {
 RULES: dict[tuple[str, str], str] = (
     dict.fromkeys(OPEN, "open")
     | {("GET", path): "read" for path in READ}
+    | {("GET", path): "rows" for path in ROWS}
     | dict.fromkeys(OWN, "own")
     | dict.fromkeys(ADMIN, "admin")
     | dict.fromkeys(WORKER, "worker")

@@ -66,6 +66,7 @@ ONES: list[tuple[str, type[BaseModel]]] = [
     ("instances/2", public.InstanceShape),
     ("workers/w1", public.WorkerShape),
     ("keys/1", public.KeyShape),
+    ("requests/r", public.RequestShape),
     ("backends/echo", public.BackendShape),
     ("auth/me", public.Me),
     ("users/me", public.Me),
