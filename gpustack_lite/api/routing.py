@@ -29,7 +29,7 @@ async def create(context: Context, body: ModelRouteCreate, created_by: int) -> d
 async def change(context: Context, ref: str, body: ModelRoutePatch) -> dict[str, Any]:
     async with context.db.write() as session:
         row = await model_routes.by_ref(session, ref)
-        wanted = body.model_dump(exclude_unset=True)
+        wanted = body.model_dump(include=set(body.model_fields_set))
         for name, value in wanted.items():
             if value is None:
                 raise Refusal("field_missing", param=name, name=name)

@@ -141,6 +141,20 @@ def test_a07_what_is_listed_can_be_fetched_in_every_spelling(outsider: Outsider,
     assert raw_get(outsider, "/v1/models/org/other")["error"]["code"] == "model_not_found"
 
 
+def test_a07_an_alias_is_fetched_and_answers_under_its_own_name(outsider: Outsider) -> None:
+    alias = "alias/of:tiny"
+    route = {"name": alias, "targets": [{"model": NAME}]}
+    assert outsider.platform.api.post("/api/v1/model-routes", json=route).status_code == 201
+    try:
+        assert outsider.openai.models.retrieve(alias).id == alias
+        for spelling in ("alias/of:tiny", "alias%2Fof:tiny", "alias%2fof%3Atiny"):
+            assert raw_get(outsider, f"/v1/models/{spelling}")["id"] == alias
+        chunks = list(outsider.openai.chat.completions.create(model=alias, messages=[], stream=True))
+        assert {chunk.model for chunk in chunks} == {alias}
+    finally:
+        assert outsider.platform.api.delete(f"/api/v1/model-routes/{alias}").status_code == 204
+
+
 def raw_get(outsider: Outsider, path: str) -> Document:
     """httpx would spell the path its own way."""
     host, _, port = outsider.platform.url.removeprefix("http://").partition(":")

@@ -165,6 +165,24 @@ def test_chat_streams_and_tells_its_speed(platform: Platform, echo: str) -> None
     assert not [key for key in document(platform, "keys", "list")["items"] if key["name"].startswith("chat-")]
 
 
+def test_a_route_gives_a_model_another_name(platform: Platform, echo: str) -> None:
+    made = run(platform, "routes", "create", "org/gpt:latest", "--target", f"{echo}=9", "--target", "later")
+    assert made.returncode == 0, made.stderr
+    assert "later, which does not exist" in made.stdout
+    assert "named words" in run(platform, "chat", "org/gpt:latest", given="named words").stdout
+    changed = run(platform, "routes", "update", "org/gpt:latest", "--target", echo, "--fallback", echo)
+    assert changed.returncode == 0, changed.stderr
+    shown = document(platform, "routes", "show", "org/gpt:latest")
+    assert (shown["targets"], shown["fallback"]) == ([{"model": echo, "weight": 1}], [echo])
+    assert "echo=1" in run(platform, "routes", "list").stdout
+    refused = run(platform, "models", "delete", echo, GPUSTACK_LITE_LANG="zh")
+    assert (refused.returncode, "org/gpt:latest" in refused.stderr) == (1, True)
+    assert run(platform, "routes", "update", "org/gpt:latest").returncode == 2
+    assert run(platform, "routes", "create", "x").returncode == 2
+    assert run(platform, "routes", "delete", "org/gpt:latest").returncode == 0
+    assert document(platform, "routes", "list")["items"] == []
+
+
 def test_chat_reads_a_pipe(platform: Platform, echo: str) -> None:
     assert "piped" in run(platform, "chat", echo, given="piped words").stdout
 

@@ -103,7 +103,8 @@ async def test_a_patch_changes_what_it_names(client: httpx.AsyncClient) -> None:
     before = (await made(client, fallback=["m"])).json()
     after = (await client.patch(f"{ROUTES}/alias", json={"targets": [{"model": "x", "weight": 7}]})).json()
     assert (after["targets"], after["fallback"]) == ([{"model": "x", "weight": 7}], ["m"])
-    assert (await client.patch(f"{ROUTES}/alias", json={"fallback": []})).json()["fallback"] == []
+    unweighted = (await client.patch(f"{ROUTES}/alias", json={"targets": to("x"), "fallback": []})).json()
+    assert (unweighted["targets"], unweighted["fallback"]) == ([{"model": "x", "weight": 1}], [])
     assert (await client.patch(f"{ROUTES}/alias", json={"name": "b"})).json()["id"] == before["id"]
     assert (await client.get(f"{ROUTES}/alias")).status_code == 404
 
