@@ -15,8 +15,12 @@ ENOUGH_OBSERVATIONS = 50
 """After so many a replica is learned from at most so often: thousands of requests a second teach no more than fifty."""
 MOST_RATIO = 4.0
 """One observation never says more than this factor: a pause of the machine is not a new speed."""
-SHARE = 0.3
-"""By how much one more request in flight is assumed to slow each token down, as a part of the speed when alone."""
+SHARE = 0.5
+MOST_SHARE = 1.5
+"""By how much of the work before it a request is held up: 1 where an engine does one thing after the other, near 0
+where it does everything at once; so much is assumed, and so much believed at most."""
+ALONE = 0.25
+"""A request counts as alone when the work before it is at most this part of its own: then it tells speeds."""
 AFFINITY_FACTOR = 1.25
 """A replica that has the beginning cached is taken unless it would be done later than the best by more than this."""
 OPTIMISM = 0.7
@@ -76,13 +80,17 @@ class Replica:
     seen_at: int = 0
     chosen_at: int = 0
     """The numbers of the choices at which it was last heard of, and last chosen."""
-    prefilled_at: float = 0.0
-    """When the prompts that it was given will have been read."""
+    share: float = SHARE
+    work_seconds: float = 0.0
+    """What all that is in flight there would take, each alone."""
     attempt: int = 0
     answered_at: float = 0.0
     """When this attempt's engine last answered anything; 0.0 before it did."""
     learned_at: float = 0.0
     flights: dict[int, "Flight"] = field(default_factory=dict)
+
+    def alone_seconds(self, new_tokens: float, answer_tokens: float) -> float:
+        return self.overhead_seconds + new_tokens * self.prompt_token_seconds + answer_tokens * self.token_seconds
 
 
 @dataclass(slots=True)
@@ -107,7 +115,7 @@ class Habits:
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One request at its replica."""
+    """One request at its replica. Seconds are as predicted when it began."""
 
     id: int
     model: str
@@ -118,8 +126,9 @@ class Flight:
     cached_tokens: float
     answer_tokens: float
     first_seconds: float
-    """Predicted until the first token, the wait included."""
-    prefill_seconds: float
+    """Until the first token, if everything before it were done first."""
+    alone_seconds: float
+    work_ahead: float
     ask_bytes: int
     most_tokens: int | None
     is_stream: bool
@@ -181,16 +190,16 @@ class Balancer:
     def _first_done(
         self, route: ModelRoute, able: Sequence[Endpoint], ask: Asks, known: Sequence[Replica], busy: Sequence[int]
     ) -> int:
-        now, habits, weights = self.now(), self._habits(route.name), route.serving.weights
+        habits, weights = self._habits(route.name), route.serving.weights
         prompt, answer = habits.prompt_tokens(ask.prompt_bytes), habits.expected_tokens(ask.most_tokens)
         marks = self._marks_of(route, ask)
         cached = self._prefixes.cached_bytes(marks) if marks else {}
         finishes = []
-        for each, replica, ahead in zip(able, known, busy, strict=True):
+        for each, replica in zip(able, known, strict=True):
             id_ = each.instance_id
             new = max(1.0, prompt - habits.prompt_tokens(cached[id_])) if id_ in cached else prompt
-            work = Work(new, answer, ahead + self.elsewhere.get(id_, 0), each.slots)
-            finish = finish_seconds(replica, now, work)
+            alone = replica.alone_seconds(new, answer)
+            finish = alone + replica.share * (replica.work_seconds + self.elsewhere.get(id_, 0) * alone)
             finishes.append(finish / max(1e-6, weights.get(each.worker, 1.0)) if weights else finish)
         best = self._soonest(known, finishes)
         if cached:
@@ -233,9 +242,10 @@ class Balancer:
         self._marks = None, ()
         cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0)) if marks else 0.0
         new = max(1.0, habits.prompt_tokens(ask.prompt_bytes) - cached)
-        prefill = new * replica.prompt_token_seconds
-        waited = max(0.0, replica.prefilled_at - now)
-        replica.prefilled_at = now + waited + prefill
+        answer = habits.expected_tokens(ask.most_tokens)
+        alone = replica.alone_seconds(new, answer)
+        work = replica.work_seconds + self.elsewhere.get(id_, 0) * alone
+        replica.work_seconds += alone
         replica.chosen_at = self._choices
         self._flights += 1
         self._prefixes.note(marks, id_)
@@ -247,9 +257,10 @@ class Balancer:
             ahead=ahead + self.elsewhere.get(id_, 0),
             new_tokens=new,
             cached_tokens=cached,
-            answer_tokens=habits.expected_tokens(ask.most_tokens),
-            first_seconds=waited + replica.overhead_seconds + prefill,
-            prefill_seconds=prefill,
+            answer_tokens=answer,
+            first_seconds=work + replica.alone_seconds(new, 0.0),
+            alone_seconds=alone,
+            work_ahead=work,
             ask_bytes=ask.prompt_bytes,
             most_tokens=ask.most_tokens,
             is_stream=ask.is_stream,
@@ -262,10 +273,7 @@ class Balancer:
         """Learn from it, if it was answered at all."""
         now, replica = self.now(), self.replica(flight.endpoint.instance_id)
         replica.flights.pop(flight.id, None)
-        if not replica.flights:
-            replica.prefilled_at = now
-        elif seen.first_seconds is None and not seen.is_answered:
-            replica.prefilled_at = max(now, replica.prefilled_at - flight.prefill_seconds)
+        replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
         if seen.is_alive:
             replica.answered_at = now
         is_due = now - replica.learned_at >= LEARN_EVERY_SECONDS or replica.observations < ENOUGH_OBSERVATIONS
@@ -320,47 +328,33 @@ class Balancer:
         return habits
 
 
-class Work(NamedTuple):
-    """A prompt without what is cached, an answer, how many others are in flight, how many are worked on at once."""
-
-    new_tokens: float
-    answer_tokens: float
-    ahead: int = 0
-    slots: int | None = None
-
-
-def finish_seconds(replica: Replica, now: float, work: Work) -> float:
-    """Until it would be done: a slot becomes free, the prompts before it are read, its own is, it answers."""
-    waits = replica.prefilled_at - now
-    seconds = replica.overhead_seconds + work.new_tokens * replica.prompt_token_seconds + (waits if waits > 0.0 else 0)
-    beside, slots = work.ahead, work.slots
-    if slots is not None and beside >= slots:
-        seconds += (beside - slots + 1) / slots * replica.service_seconds
-        beside = slots - 1
-    return seconds + work.answer_tokens * replica.token_seconds * (1.0 + SHARE * beside)
-
-
 def learn(replica: Replica, flight: Flight, seen: Observation, weight: float) -> None:
-    """Correct what was assumed by how far the prediction was off; under load, less, for others were in the way."""
+    """Correct what was assumed by how far it was off: who was alone tells speeds, the others how much they waited."""
     tokens = seen.completion_tokens or 0
-    each_seconds = replica.token_seconds * (1.0 + SHARE * flight.ahead)
-    cautious = weight / (1 + flight.ahead) if replica.observations > 1 else weight
-    first = _first_predicted(replica, flight, seen)
-    if seen.first_seconds is None:
-        ratio = seen.seconds / (first + tokens * each_seconds)
-        _scale_first(replica, flight, seen, _damped(ratio, cautious))
-        replica.token_seconds *= _damped(ratio, weight) if tokens > 1 else 1.0
+    alone = replica.alone_seconds(_new_tokens(flight, seen), tokens)
+    known_now = replica.alone_seconds(flight.new_tokens, flight.answer_tokens) / flight.alone_seconds
+    work_ahead = flight.work_ahead * known_now
+    if work_ahead <= ALONE * alone or weight >= 1.0:
+        _learn_speeds(replica, flight, seen, weight)
         return
-    _scale_first(replica, flight, seen, _damped(seen.first_seconds / first, cautious))
+    waited = min(MOST_SHARE, max(0.0, (seen.seconds - alone) / work_ahead))
+    replica.share += weight * (waited - replica.share)
+    residual = _damped(seen.seconds / (alone + replica.share * work_ahead), weight / 4)
+    _scale_first(replica, flight, seen, residual)
+    replica.token_seconds *= residual
+
+
+def _learn_speeds(replica: Replica, flight: Flight, seen: Observation, weight: float) -> None:
+    tokens, new = seen.completion_tokens or 0, _new_tokens(flight, seen)
+    if seen.first_seconds is None:
+        factor = _damped(seen.seconds / replica.alone_seconds(new, tokens), weight)
+        _scale_first(replica, flight, seen, factor)
+        replica.token_seconds *= factor if tokens > 1 else 1.0
+        return
+    _scale_first(replica, flight, seen, _damped(seen.first_seconds / replica.alone_seconds(new, 0.0), weight))
     if tokens > 1 and seen.seconds > seen.first_seconds:
         actual = (seen.seconds - seen.first_seconds) / (tokens - 1)
-        replica.token_seconds *= _damped(actual / each_seconds, weight)
-
-
-def _first_predicted(replica: Replica, flight: Flight, seen: Observation) -> float:
-    """The prediction again, now that the prompt was counted."""
-    guessed = flight.first_seconds - flight.prefill_seconds
-    return max(1e-4, guessed + _new_tokens(flight, seen) * replica.prompt_token_seconds)
+        replica.token_seconds *= _damped(actual / replica.token_seconds, weight)
 
 
 def _new_tokens(flight: Flight, seen: Observation) -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpustack_lite.gateway.balance import SHARE, Flight, Replica
+from gpustack_lite.gateway.balance import Flight, Replica
 from gpustack_lite.wire import Endpoint, ModelRoute, Said, Stuck
 
 FIRST_FACTOR = 10.0
@@ -66,8 +66,7 @@ def _allowed(replica: Replica, flight: Flight) -> float | None:
     most = flight.most_tokens if flight.most_tokens is not None else flight.endpoint.context_length
     if most is None:
         return None
-    beside = 1.0 + SHARE * max(flight.ahead, len(replica.flights) - 1)
-    return WHOLE_FACTOR * (flight.first_seconds + most * replica.token_seconds * beside)
+    return WHOLE_FACTOR * (flight.first_seconds + most * replica.token_seconds * len(replica.flights))
 
 
 def silent_too_long(instance_id: int, replica: Replica, now: float, usual_seconds: float) -> Stuck | None:
