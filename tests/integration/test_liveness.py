@@ -58,7 +58,8 @@ def test_a_stuck_engine_is_drained_and_started_again_once(tmp_path: Path) -> Non
     with Platform(tmp_path, env={f"GPUSTACK_LITE_{name}": value for name, value in quick.items()}) as platform:
         command = [sys.executable, str(ENGINE), "--port", "{port}", "--hangs", str(hangs)]
         claim = {"ram_bytes": 50_000_000}
-        spec = {"name": "hanging", "command": command, "device_kinds": ["cpu"], "claim": claim}
+        spec: Document = {"name": "hanging", "command": command, "device_kinds": ["cpu"], "claim": claim}
+        spec["paths"] = ["/v1/chat/completions"]
         assert platform.api.post("/api/v1/backends", json=spec).status_code == 201
         platform.deploy("m", backend="hanging")
         platform.wait_ready("m")
