@@ -166,7 +166,7 @@ class Door(HttpToolsProtocol):
             self._refusal = self._refusal or _too_large()
         if self._refusal is not None:
             self._turn_away(self._refusal)
-        elif self._riding is not None:
+        if self._riding is not None:
             self._riding.go_on()
 
     def pause_writing(self) -> None:

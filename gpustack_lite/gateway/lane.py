@@ -5,6 +5,8 @@ the callbacks of the two connections drive here (`relay/runs.py`). This module i
 plain enough, their bodies as the door receives them, and their answers as uvicorn would have written them.
 """
 
+from collections.abc import Iterable
+
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
@@ -18,7 +20,7 @@ from gpustack_lite.relay.runs import Bell, Run
 
 MOST_BODY_BYTES = 256 * 1024
 _BODILESS = frozenset({204, 304})
-_NOT_PLAIN = (b"expect", b"upgrade", b"transfer-encoding")
+_NOT_PLAIN = frozenset({b"expect", b"upgrade", b"transfer-encoding"})
 
 
 class ProtocolLane:
@@ -30,10 +32,9 @@ class ProtocolLane:
         if door.parser.get_method() != b"POST" or door.parser.get_http_version() != "1.1":
             return None
         path, _, query = door.url.partition(b"?")
-        if not is_inference(path):
+        if not is_inference(path) or not is_plain(door.headers):
             return None
-        call = LaneCall(self._surface, door, path, query)
-        return call if call.is_plain else None
+        return LaneCall(self._surface, door, path, query)
 
 
 def is_inference(raw_path: bytes) -> bool:
@@ -41,6 +42,17 @@ def is_inference(raw_path: bytes) -> bool:
         return paths.without_alias(paths.canonical(raw_path)) in inference.PATHS
     except Refusal:
         return False
+
+
+def is_plain(fields: Iterable[Field]) -> bool:
+    """Its body's length is told and small: a large body waits anyway, and a task is where waiting is done."""
+    length = b""
+    for name, value in fields:
+        if name in _NOT_PLAIN:
+            return False
+        if name == b"content-length":
+            length = value
+    return length.isdigit() and len(length) < 8 and int(length) <= MOST_BODY_BYTES
 
 
 class LaneCall(Call):
@@ -60,13 +72,6 @@ class LaneCall(Call):
         self.response_complete = False
         self.disconnected = False
         self.keep_alive = door.parser.should_keep_alive()
-
-    @property
-    def is_plain(self) -> bool:
-        """Its body's length is told and small. A large body is better off in a task, where it waits anyway."""
-        length = self.headers.get(b"content-length", b"")
-        is_small = 0 < len(length) < 8 and int(length) <= MOST_BODY_BYTES
-        return is_small and not any(name in self.headers for name in _NOT_PLAIN)
 
     # --- what the door does ------------------------------------------------------------------------------------------
 
