@@ -63,7 +63,7 @@ def _member(text: Bytes, position: int) -> Member:
 
 
 def _value_end(text: Bytes, start: int) -> int:
-    first = text[start : start + 1]
+    first = bytes(text[start : start + 1])  # of a bytearray it would be one, which no set takes
     if first in {b"{", b"["}:
         return _nested_end(text, start)
     found = (_STRING_VALUE if first == b'"' else _PLAIN_VALUE).match(text, start)

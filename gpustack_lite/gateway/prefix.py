@@ -38,7 +38,7 @@ def chain(model: str, body: bytes | bytearray) -> Chain:
     if found is None or len(body) - found.end() < LEAST_BYTES:
         return ()
     start, last, marks = found.end(), 0, []
-    mark = hash((model, body[found.start() : start].split(b":")[0]))
+    mark = hash((model, bytes(body[found.start() : start]).split(b":")[0]))
     for end in _ENDS:
         if start + end > len(body):
             break

@@ -64,14 +64,20 @@ BROKEN_BODIES = (
     b'{"model":7}',
     b"null",
 )
+PLAIN_FIELDS = st.sampled_from([field for field in FIELDS[:10] if not field.endswith(b"close")])
 SPELLINGS = (bytes.upper, bytes.lower, bytes.title, bytes)
 
 
 @st.composite
 def bodies(draw: Any) -> bytes:
-    if draw(st.integers(0, 7)) == 0:
+    if draw(st.sampled_from([False] * 7 + [True])):
         return draw(st.sampled_from(BROKEN_BODIES))
-    asked: dict[str, Any] = {"model": draw(st.sampled_from(["tiny"] * 8 + ["idle", "other", "gone", ""]))}
+    return draw(good_bodies(st.sampled_from(["tiny"] * 8 + ["idle", "other", "gone", ""])))
+
+
+@st.composite
+def good_bodies(draw: Any, models: Any) -> bytes:
+    asked: dict[str, Any] = {"model": draw(models)}
     asked["messages"] = [
         {"role": "user", "content": draw(st.sampled_from(["hi", "\u00e9\u4e2d", "x" * 300, "x" * 70_000]))}
     ]
@@ -108,6 +114,15 @@ def requests(draw: Any) -> bytes:
     named = [spell(name) + colon + value for name, colon, value in (line.partition(b":") for line in lines)]
     head = b"\r\n".join([b"%s %s HTTP/%s" % (method, draw(st.sampled_from(TARGETS)), version), *named])
     return head + b"\r\n\r\n" + body
+
+
+@st.composite
+def plain_requests(draw: Any) -> bytes:
+    """What clients send: these reach an engine."""
+    body = draw(good_bodies(st.just("tiny")))
+    lines = [b"Host: x", CARRIERS[0], b"Content-Length: %d" % len(body), *draw(st.lists(PLAIN_FIELDS, max_size=2))]
+    target = draw(st.sampled_from(TARGETS[:12]))
+    return b"POST %s HTTP/1.1\r\n%s\r\n\r\n%s" % (target, b"\r\n".join(lines), body)
 
 
 WORD = b'data: {"id":"1","choices":[{"index":0,"delta":{"content":"w\xc3\xb6rd"}}],"usage":null}\n\n'
@@ -179,8 +194,10 @@ def _spoilt(draw: Any, data: bytes) -> bytes:
 
 @st.composite
 def cases(draw: Any) -> Case:
-    data = b"".join(draw(st.lists(requests(), min_size=1, max_size=draw(st.sampled_from([1, 1, 2, 4])))))
-    if draw(st.integers(0, 2)) == 0:
+    is_plain = draw(st.sampled_from([True, True, True, False]))
+    kind = plain_requests() if is_plain else requests()
+    data = b"".join(draw(st.lists(kind, min_size=1, max_size=draw(st.sampled_from([1, 1, 2, 4])))))
+    if draw(st.sampled_from([False, False, True])) and not is_plain:
         data = draw(_spoilt(data))
     reads = _cut(draw, data)
     return Case(

@@ -1,6 +1,7 @@
-"""The two lanes answer alike, byte for byte: what clients hear, what engines hear, what is noted and what is left over.
+"""The two lanes answer alike, byte for byte: what clients hear, what engines hear, what is noted, what is left over.
 
-5,000 examples in CI, 1,000 elsewhere, and `GPUSTACK_LITE_LANE_EXAMPLES=1000000` before a release. What differs is written to tests/corpus/lanes/ and stays there.
+5,000 examples in CI, 1,000 elsewhere, and `GPUSTACK_LITE_LANE_EXAMPLES=1000000` before a release. What differs is
+written to tests/corpus/lanes/ and stays there.
 """
 
 import asyncio
@@ -57,6 +58,7 @@ def check(lanes: Lanes, case: Case) -> None:
         CORPUS.mkdir(parents=True, exist_ok=True)
         (CORPUS / "found.json").write_text(json.dumps(as_document(case), indent=1))
     assert protocol == asgi
+    assert b"internal_error" not in protocol.said
 
 
 @pytest.mark.timeout(0)
