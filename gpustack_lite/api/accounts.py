@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from gpustack_lite.api import limiting
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.passwords import check_new_password
-from gpustack_lite.api.settling import settle
-from gpustack_lite.db.queries import events, sessions, users
+from gpustack_lite.api.schemas.bodies import UserPatch
+from gpustack_lite.api.settling import settle, settle_on
+from gpustack_lite.db.queries import events, sessions, spending, users
 from gpustack_lite.db.tables import LoginSession, User
 from gpustack_lite.errors import Refusal
+from gpustack_lite.wire import Limits
 
 PASSWORD_FILE = "initial_admin_password"  # noqa: S105  # the name of a file
 
@@ -122,3 +125,26 @@ def write_password(context: Context, password: str) -> None:
 
 def password_file(data_dir: Path) -> Path:
     return data_dir / PASSWORD_FILE
+
+
+async def limit(context: Context, ref: str, body: UserPatch) -> User:
+    """What all keys and sessions of a user may use together. Every gateway that can be reached knows when it returns.
+
+    Raises:
+        NotFound: no such user.
+        Refusal: `timezone_unknown`.
+    """
+    async with context.db.write() as session:
+        user = await users.by_ref(session, ref)
+        before = user.limits
+        if "limits" in body.model_fields_set:
+            user.limits = limiting.merged(before, body.limits)
+        if user.limits != before:
+            session.add(user)
+            await spending.recount(session, f"user:{user.id}", user.limits, context.ports.clock.wall())
+            params = {"user": user.username}
+            await events.insert_event(session, context.ports.clock, "user_changed", params=params)
+    context.signals.touch("credentials", "changes")
+    wanted = Limits.model_validate(user.limits) if user.limits else None
+    await settle_on(context, lambda known: all(each.user_limits == wanted for each in known if each.user_id == user.id))
+    return user

@@ -25,7 +25,11 @@ class SignedInCaller:
 
 
 async def identify(context: Context, shown: Presented) -> Caller | None:
-    """The same answer for every carrier; None for a credential that does not hold (any more)."""
+    """The same answer for every carrier; None for a credential that does not hold (any more).
+
+    Raises:
+        Refusal: `key_disabled`.
+    """
     if same(shown.secret, context.tokens.cli) and shown.carrier != "cookie":
         return await _local_cli(context)
     found = await _by_digest(context, digest(shown.secret))
@@ -49,6 +53,8 @@ async def _by_digest(context: Context, shown: str) -> Caller | None:
             )
         if found := await keys.with_user(session, shown, now):
             key, user = found
+            if not key.enabled:
+                raise Refusal("key_disabled", status=401)
             return Caller(
                 "key",
                 key.id,

@@ -8,6 +8,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Request
 
 from gpustack_lite.api.acknowledgements import Acknowledgements
+from gpustack_lite.api.exchange import Exchange
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
@@ -71,6 +72,7 @@ class Context:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     gateways: Acknowledgements = field(default_factory=Acknowledgements)
     verdicts: Verdicts = field(default_factory=Verdicts)
+    exchange: Exchange = field(default_factory=Exchange)
     logs: LogDesk = field(default_factory=LogDesk)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))

@@ -9,7 +9,7 @@ from gpustack_lite.api import routing, rules, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
-from gpustack_lite.db.queries import events, inspections, models, replicas
+from gpustack_lite.db.queries import events, inspections, models, replicas, spending
 from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import Refusal
 
@@ -52,6 +52,9 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         changed = [name for name, value in wanted.items() if getattr(model, name) != value]
         if not changed:
             return await models.document(session, model)
+        if model.serving.get("limits") != wanted["serving"].get("limits"):
+            limits, now = wanted["serving"].get("limits"), context.ports.clock.wall()
+            await spending.recount(session, f"model:{model.name}", limits, now)
         _apply(model, wanted, changed)
         model.updated_at = context.ports.clock.wall()
         await inspections.forget_refusals(session, source=model.source)

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from gpustack_lite.api import rights, rules
+from gpustack_lite.api import limiting, rights, rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller, digest
 from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
-from gpustack_lite.api.settling import settle
+from gpustack_lite.api.settling import settle, settle_on
 from gpustack_lite.db.documents import key_document
-from gpustack_lite.db.queries import changes, events, keys, users
+from gpustack_lite.db.queries import changes, events, keys, spending, users
 from gpustack_lite.db.tables import ApiKey
 from gpustack_lite.errors import Refusal
+from gpustack_lite.wire import Credential, Limits
 
 PREFIX_LENGTH = 12
 
@@ -27,9 +28,14 @@ async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, 
         scopes=sorted(set(body.scopes)),
         models=list(dict.fromkeys(body.models)),
         expires_at=body.expires_at,
+        enabled=body.enabled,
+        limits=limiting.merged(None, body.limits),
+        weight=body.weight,
         created_at=now,
     )
     _must_be_granted(context, maker, wanted)
+    if refused := rights.refuse_weight(maker, 1, wanted.weight):
+        raise refused
     secret = f"gpl_{context.ports.randomness.token()}"
     wanted.digest, wanted.prefix = digest(secret), secret[:PREFIX_LENGTH]
     async with context.db.write() as session:
@@ -37,24 +43,42 @@ async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, 
         await session.flush()
         document = await _record(context, session, wanted, "key_created")
     context.signals.touch("credentials", "changes")
-    await settle(context, wanted.digest, is_valid=True)
+    await settle(context, wanted.digest, is_valid=wanted.enabled)
     return {**document, "key": secret}
 
 
 async def change(context: Context, maker: Caller, ref: str, body: KeyPatch) -> dict[str, Any]:
     async with context.db.write() as session:
         key = await keys.by_ref(session, ref, owner_of(maker))
+        before = key.limits, key.weight
         for name in sorted(body.model_fields_set):
             value = getattr(body, name)
-            if value is None and name != "expires_at":
+            if value is None and name not in {"expires_at", "limits"}:
                 raise Refusal("field_missing", param=name, name=name)
-            setattr(key, name, value)
+            setattr(key, name, limiting.merged(key.limits, body.limits) if name == "limits" else value)
         rules.check_name(key.name)
         _must_be_granted(context, maker, key)
+        if refused := rights.refuse_weight(maker, before[1], key.weight):
+            raise refused
         session.add(key)
+        if key.limits != before[0]:
+            await spending.recount(session, f"key:{key.id}", key.limits, context.ports.clock.wall())
         document = await _record(context, session, key, "key_changed")
     context.signals.touch("credentials", "changes")
+    await settle_on(context, lambda known: any(_is_of(credential, key) for credential in known))
     return document
+
+
+def _is_of(credential: Credential, key: ApiKey) -> bool:
+    """Whether the gateways are told the key as it is now."""
+    told = credential.enabled, credential.limits, credential.weight, credential.expires_at
+    limits = Limits.model_validate(key.limits) if key.limits else None
+    may = credential.scopes, credential.models
+    return (
+        credential.digest == key.digest
+        and told == (key.enabled, limits, key.weight, key.expires_at)
+        and may == (tuple(key.scopes), tuple(key.models))
+    )
 
 
 async def delete(context: Context, maker: Caller, ref: str) -> None:

@@ -38,6 +38,13 @@ def refuse_key(
     return None
 
 
+def refuse_weight(caller: Caller, before: int, after: int) -> Refusal | None:
+    """A share of the queue is taken from others, so it is not one's own to raise."""
+    if after > before and not caller.is_admin:
+        return Refusal("weight_admin_only", status=403, param="weight")
+    return None
+
+
 def refuse_reset(caller: Caller) -> Refusal | None:
     """Who reads a new password can sign in: a session knows no bounds, so a key that has some must not make one."""
     if caller.kind == "key" and (caller.expires_at is not None or "*" not in caller.models):

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from gpustack_lite.api.auth import SignedInCaller, identify
 from gpustack_lite.api.context import STOPPING_TOPIC, Context
+from gpustack_lite.errors import Refusal
 
 T = TypeVar("T")
 LOOK_AGAIN_SECONDS = 2.0
@@ -28,7 +29,10 @@ async def poll(
 
 async def still_holds(context: Context, signed_in: SignedInCaller) -> bool:
     async with context.streams:
-        return await identify(context, signed_in.shown) is not None
+        try:
+            return await identify(context, signed_in.shown) is not None
+        except Refusal:  # it was disabled
+            return False
 
 
 async def ticks(context: Context, topics: tuple[str, ...]) -> AsyncGenerator[None]:

@@ -9,7 +9,7 @@ from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, ModelRouteRow, Worker, WorkerDevice
 from gpustack_lite.domain import Sentence
 from gpustack_lite.messages import Language, text
-from gpustack_lite.wire import Serving
+from gpustack_lite.wire import Limits, Serving
 
 Document = dict[str, Any]
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
@@ -151,9 +151,16 @@ def key_document(key: ApiKey, user: str | None = None) -> Document:
         "scopes": key.scopes,
         "models": key.models,
         "expires_at": iso(key.expires_at),
+        "enabled": key.enabled,
+        "limits": limits_document(key.limits),
+        "weight": key.weight,
         "created_at": iso(key.created_at),
         "last_used_at": iso(key.last_used_at),
     }
+
+
+def limits_document(limits: Mapping[str, Any] | None) -> Document | None:
+    return Limits.model_validate(limits).model_dump() if limits else None
 
 
 def event_document(event: Event) -> Document:

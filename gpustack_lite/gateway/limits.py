@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from gpustack_lite.calendars import Period
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Param
 from gpustack_lite.gateway import spending
 from gpustack_lite.gateway.answers import Field, Later
-from gpustack_lite.gateway.calendars import Period
 from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
 from gpustack_lite.gateway.rows import Row
 from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others

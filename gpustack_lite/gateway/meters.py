@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from gpustack_lite.gateway.calendars import Calendar, calendar_of
+from gpustack_lite.calendars import Calendar, calendar_of
 from gpustack_lite.gateway.sharing import Count, Others
 from gpustack_lite.gateway.windows import Window
 from gpustack_lite.wire import Limits

@@ -114,6 +114,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A key cannot be allowed more than whoever makes it: {what}.",
         "密钥的权限不能超过其创建者：{what}。",
     ),
+    "weight_admin_only": (
+        "Only an administrator may raise the weight of a key: its share of the queue is taken from others.",
+        "只有管理员可以提高密钥的权重：它会占用其他人的排队份额。",
+    ),
     "key_ambiguous": (
         "Several keys are named {name}: use the id of one of them ({ids}).",
         "有多个密钥名为 {name}：请使用其中一个的编号({ids})。",

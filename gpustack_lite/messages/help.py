@@ -292,6 +292,41 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
         "只能用于该模型（* 为通配符），可重复给出。",
     ),
     "help_key_days": ("Works for so many days.", "有效天数。"),
+    "help_keys_update": (
+        "Change a key's limits, weight or end, or disable it.",
+        "修改密钥的限制、权重或有效期，或停用密钥。",
+    ),
+    "help_keys_update_examples": (
+        "\b\nExamples:\n  gpustack-lite keys update my-app --rpm 60 --tokens-per-day 100000 --timezone Asia/Shanghai\n"
+        "  gpustack-lite keys update my-app --rpm 0\n  gpustack-lite keys update my-app --disable",
+        "\b\n示例：\n  gpustack-lite keys update my-app --rpm 60 --tokens-per-day 100000 --timezone Asia/Shanghai\n"
+        "  gpustack-lite keys update my-app --rpm 0\n  gpustack-lite keys update my-app --disable",
+    ),
+    "help_key_enable": (
+        "A disabled key is refused within two seconds, answers under way are ended.",
+        "停用后两秒内拒绝该密钥，正在进行的答复也会中断。",
+    ),
+    "help_key_weight": (
+        "Its share of a queue against the others' weights (1 to 1000).",
+        "排队时相对于其他密钥的份额（1 到 1000）。",
+    ),
+    "help_rpm": ("Requests per minute; 0: no limit.", "每分钟请求数，0 表示不限。"),
+    "help_tpm": ("Tokens per minute, prompt and answer; 0: no limit.", "每分钟 token 数（输入加输出），0 表示不限。"),
+    "help_concurrency": ("Requests at the same time; 0: no limit.", "同时进行的请求数，0 表示不限。"),
+    "help_tokens_per_day": ("Budget of tokens per calendar day; 0: none.", "每个自然日的 token 预算，0 表示不限。"),
+    "help_tokens_per_month": ("Budget of tokens per calendar month; 0: none.", "每个自然月的 token 预算，0 表示不限。"),
+    "help_limit_timezone": (
+        "Whose days and months these are, such as Asia/Shanghai (default UTC).",
+        "日和月按哪个时区计算，例如 Asia/Shanghai（默认 UTC）。",
+    ),
+    "help_users_update": (
+        "Change what all keys and sessions of a user may use together.",
+        "修改用户所有密钥和会话合计的限制。",
+    ),
+    "help_users_update_examples": (
+        "\b\nExample:\n  gpustack-lite users update ada --concurrency 20 --tokens-per-month 5000000",
+        "\b\n示例：\n  gpustack-lite users update ada --concurrency 20 --tokens-per-month 5000000",
+    ),
     "help_keys_list": ("All keys, without their secrets.", "全部密钥（不含密文）。"),
     "help_keys_delete": ("Delete a key; it stops working within seconds.", "删除密钥，数秒内失效。"),
     "help_routes": (

@@ -32,6 +32,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_key_changed": ("API key {name} was changed.", "已修改 API 密钥 {name}。"),
     "event_key_deleted": ("API key {name} was deleted.", "已删除 API 密钥 {name}。"),
     "event_user_created": ("User {user} was created.", "已创建用户 {user}。"),
+    "event_user_changed": ("The limits of user {user} were changed.", "已修改用户 {user} 的限制。"),
     "event_password_changed": ("User {user} has a new password.", "用户 {user} 已修改密码。"),
     "event_password_reset": ("The password of user {user} was reset.", "已重置用户 {user} 的密码。"),
     "event_backend_created": ("Backend {name} was created.", "已创建推理引擎 {name}。"),

@@ -11,7 +11,7 @@ from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, 
 from gpustack_lite.lifecycle import ModelState, State
 from gpustack_lite.server import abilities
 from gpustack_lite.server.facts import facts_of
-from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RouteTarget, Said, Serving
+from gpustack_lite.wire import Credential, Endpoint, Limits, ModelRoute, NamedRoute, RouteTarget, Said, Serving
 
 _SAID = {
     ModelState.STOPPED: "model_stopped",
@@ -153,7 +153,15 @@ def _of_key(key: ApiKey, user: User) -> Credential:
         scopes=tuple(key.scopes),
         models=tuple(key.models),
         expires_at=key.expires_at,
+        enabled=key.enabled,
+        limits=limits_of(key.limits),
+        user_limits=limits_of(user.limits),
+        weight=key.weight,
     )
+
+
+def limits_of(stored: dict[str, Any] | None) -> Limits | None:
+    return Limits.model_validate(stored) if stored else None
 
 
 def _of_session(session: LoginSession, user: User) -> Credential:
@@ -166,4 +174,5 @@ def _of_session(session: LoginSession, user: User) -> Credential:
         role=user.role,
         expires_at=session.expires_at,
         csrf_digest=session.csrf_digest,
+        user_limits=limits_of(user.limits),
     )

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from gpustack_lite.db.queries import changes, cluster, events, sessions, usage_days
+from gpustack_lite.db.queries import changes, cluster, events, sessions, spending, usage_days
 from gpustack_lite.server.core import Core
 
 EVERY_SECONDS = 60.0
@@ -16,6 +16,7 @@ async def step(core: Core) -> float | None:
         await cluster.guard(session, core.epoch)
         await changes.trim(session, core.settings.change_retention)
         await events.trim(session, core.settings.event_retention)
+        await spending.trim(session, core.ports.clock.wall())
         await sessions.forget_expired(session, core.ports.clock.wall())
     return await _forget_requests(core)
 

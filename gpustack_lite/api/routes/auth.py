@@ -13,7 +13,7 @@ from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
 from gpustack_lite.api.schemas.public import Me, SignedIn
 from gpustack_lite.api.settling import settle
-from gpustack_lite.db.documents import iso
+from gpustack_lite.db.documents import iso, limits_document
 from gpustack_lite.db.queries import sessions, users
 from gpustack_lite.db.tables import User
 from gpustack_lite.errors import Refusal
@@ -89,6 +89,7 @@ def user_document(user: User) -> dict[str, Any]:
         "role": user.role,
         "active": user.active,
         "must_change_password": user.must_change_password,
+        "limits": limits_document(user.limits),
         "created_at": iso(user.created_at),
     }
 

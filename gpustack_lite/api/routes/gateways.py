@@ -11,7 +11,7 @@ from gpustack_lite.api.auth import AsGateway
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.settling import TOPIC
 from gpustack_lite.api.streams import poll
-from gpustack_lite.db.queries import gateways, stuck, usage
+from gpustack_lite.db.queries import gateways, spending, stuck, usage
 from gpustack_lite.db.tables import GatewayRow
 from gpustack_lite.wire import GatewayOrders, GatewayStatus, RoutesReply, Stuck, UsageBatch
 
@@ -73,6 +73,7 @@ async def status(body: GatewayStatus, _: AsGateway, context: Ctx) -> GatewayOrde
         async with context.db.write() as session:
             await gateways.heard(session, body, now)
         context.signals.touch("gateways")
+    context.exchange.heard(body.gateway_id, body.rates, context.ports.clock.monotonic())
     if body.used or body.wake:
         await waking.heed(context, body)
     await _judge(body, context)
@@ -98,7 +99,16 @@ async def _take(session: AsyncSession, verdict: Stuck, context: Context) -> bool
 
 async def _orders(gateway_id: str, context: Context) -> GatewayOrders:
     """The one with the least id asks idle engines for a token; the next one does when it is gone."""
-    alive = context.gateways.alive(context.ports.clock.monotonic())
+    now = context.ports.clock.monotonic()
+    alive = context.gateways.alive(now)
+    calendars = context.exchange.calendars(context.published.newer(-1, -1, -1), context.ports.clock.wall())
     async with context.db.read() as session:
-        elsewhere = await gateways.in_flight_elsewhere(session, gateway_id, alive) if len(alive) > 1 else {}
-    return GatewayOrders(gateways=max(1, len(alive)), is_prober=alive[:1] == [gateway_id], in_flight=elsewhere)
+        in_flight = await gateways.in_flight_elsewhere(session, gateway_id, alive) if len(alive) > 1 else {}
+        spent = await spending.spent(session, calendars) if calendars else {}
+    return GatewayOrders(
+        gateways=max(1, len(alive)),
+        is_prober=alive[:1] == [gateway_id],
+        in_flight=in_flight,
+        elsewhere=context.exchange.elsewhere(gateway_id, now),
+        spent=spent,
+    )

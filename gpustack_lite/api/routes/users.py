@@ -1,4 +1,4 @@
-"""Users: the list, and a new password for one who lost it."""
+"""Users: the list, what they may use, and a new password for one who lost it."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -6,8 +6,9 @@ from fastapi.responses import JSONResponse
 from gpustack_lite.api import accounts, rights
 from gpustack_lite.api.auth import Admin
 from gpustack_lite.api.context import Ctx
-from gpustack_lite.api.replies import PageWish, reply_page, shows
+from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.routes.auth import user_document
+from gpustack_lite.api.schemas.bodies import UserPatch
 from gpustack_lite.api.schemas.public import Listed, PasswordReset, UserShape
 from gpustack_lite.db.queries import users
 
@@ -19,6 +20,11 @@ async def list_users(_: Admin, request: Request, context: Ctx, wish: PageWish) -
     async with context.db.read() as session:
         page = await users.listed(session, wish)
     return reply_page(request, page.map(user_document))
+
+
+@router.patch("/users/{ref}", responses=shows(UserShape))
+async def change_user(ref: str, body: UserPatch, signed_in: Admin, request: Request, context: Ctx) -> JSONResponse:
+    return reply(request, user_document(await accounts.limit(context, ref, body)))
 
 
 @router.post("/users/{ref}/reset-password", responses=shows(PasswordReset))

@@ -37,28 +37,6 @@ class PasswordChange(Body):
     new: StrictStr
 
 
-class KeyCreate(Body):
-    name: Name
-    scopes: Annotated[list[Scope], Field(min_length=1)] = ["inference"]
-    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] = ["*"]
-    expires_at: Moment | None = None
-
-
-class KeyPatch(Body):
-    """Only what is present is changed."""
-
-    name: Name | None = None
-    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
-    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
-    expires_at: Moment | None = None
-
-
-class PlacementSpec(Body):
-    strategy: Literal["spread", "binpack"] = "spread"
-    worker_labels: dict[StrictStr, StrictStr] = {}
-    devices: list[StrictStr] = []
-
-
 class LimitsSpec(Body):
     """wire.Limits. Whether the time zone exists is asked of `rules.check_timezone`."""
 
@@ -68,6 +46,43 @@ class LimitsSpec(Body):
     tokens_per_day: Count | None = None
     tokens_per_month: Count | None = None
     timezone: Annotated[StrictStr, Field(min_length=1, max_length=100)] = "UTC"
+
+
+Weight = Annotated[StrictInt, Field(ge=1, le=1000)]
+
+
+class KeyCreate(Body):
+    name: Name
+    scopes: Annotated[list[Scope], Field(min_length=1)] = ["inference"]
+    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] = ["*"]
+    expires_at: Moment | None = None
+    enabled: StrictBool = True
+    limits: LimitsSpec | None = None
+    weight: Weight = 1
+
+
+class KeyPatch(Body):
+    """Only what is present is changed; of the limits too."""
+
+    name: Name | None = None
+    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
+    models: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
+    expires_at: Moment | None = None
+    enabled: StrictBool | None = None
+    limits: LimitsSpec | None = None
+    weight: Weight | None = None
+
+
+class UserPatch(Body):
+    """Of the limits too, only what is present is changed."""
+
+    limits: LimitsSpec | None = None
+
+
+class PlacementSpec(Body):
+    strategy: Literal["spread", "binpack"] = "spread"
+    worker_labels: dict[StrictStr, StrictStr] = {}
+    devices: list[StrictStr] = []
 
 
 class ServingSpec(Body):

@@ -51,12 +51,22 @@ class SignedIn(Shape):
     csrf_token: str
 
 
+class LimitsShape(Shape):
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    concurrency: int | None
+    tokens_per_day: int | None
+    tokens_per_month: int | None
+    timezone: str
+
+
 class UserShape(Shape):
     id: int
     username: str
     role: str
     active: bool
     must_change_password: bool
+    limits: LimitsShape | None
     created_at: str
 
 
@@ -75,15 +85,6 @@ class PasswordReset(Shape):
     username: str
     password: str
     must_change_password: bool
-
-
-class LimitsShape(Shape):
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
-    concurrency: int | None
-    tokens_per_day: int | None
-    tokens_per_month: int | None
-    timezone: str
 
 
 class ServingShape(Shape):
@@ -238,6 +239,9 @@ class KeyShape(Shape):
     scopes: list[str]
     models: list[str]
     expires_at: str | None
+    enabled: bool
+    limits: LimitsShape | None
+    weight: int
     created_at: str
     last_used_at: str | None
 

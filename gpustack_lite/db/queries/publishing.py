@@ -28,6 +28,10 @@ COUNTED_SECONDS = 60.0
 """A gateway that is silent for longer has no say in a drain."""
 
 
+TOLD_AS_EXPIRED = timedelta(days=30)
+"""For so long a gateway can say that a key expired; later it is one that nobody knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """One consistent view of everything that routes and credentials are made of."""
@@ -55,7 +59,7 @@ class Published:
 async def view(session: AsyncSession, now: datetime) -> Published:
     secret = await session.get(Secret, cluster.ENGINE_KEYS)
     keys = select(ApiKey, User).join(User, col(User.id) == col(ApiKey.user_id)).where(col(User.active).is_(True))
-    unexpired = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > now)
+    told = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > now - TOLD_AS_EXPIRED)
     sessions = select(LoginSession, User).join(User, col(User.id) == col(LoginSession.user_id))
     models = await fleet(session)
     answers = await inspections.of_sources(session, {each.source for each in models.models.values()})
@@ -67,7 +71,7 @@ async def view(session: AsyncSession, now: datetime) -> Published:
         fleet=models,
         workers={each.id or 0: each for each in await session.exec(select(Worker))},
         engine_secret=secret.value if secret else None,
-        keys=list(await session.exec(keys.where(unexpired).order_by(col(ApiKey.id)))),
+        keys=list(await session.exec(keys.where(told).order_by(col(ApiKey.id)))),
         sessions=list(await session.exec(sessions.where(*valid).order_by(col(LoginSession.id)))),
         named=list(await session.exec(select(ModelRouteRow).order_by(col(ModelRouteRow.name)))),
         facts={each.source: each for each in answers if each.facts is not None},

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import keys, users
+from gpustack_lite.db.queries import keys, spending, users
 from gpustack_lite.db.queries.upserts import insert
 from gpustack_lite.db.tables import ApiKey, UsageDay, UsageRecord
 from gpustack_lite.errors import Refusal
@@ -22,12 +22,16 @@ _COUNTS = ("requests", *_SUMS)
 
 
 async def insert_once(session: AsyncSession, rows: Sequence[UsageRow]) -> None:
-    """Rows that are known already are left as they are. Keys remember when they were last used."""
+    """Rows that are known already are left as they are, and charged to no budget again.
+
+    Keys remember when they were last used.
+    """
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        values = [row.model_dump() for row in rows[start : start + ROWS_AT_ONCE]]
-        await session.exec(
-            insert(session, UsageRecord).values(values).on_conflict_do_nothing(index_elements=["request_id"])
-        )
+        portion = {row.request_id: row for row in reversed(rows[start : start + ROWS_AT_ONCE])}
+        values = [row.model_dump() for row in portion.values()]
+        new = insert(session, UsageRecord).values(values).on_conflict_do_nothing(index_elements=["request_id"])
+        inserted = await session.exec(new.returning(col(UsageRecord.request_id)))
+        await spending.charge(session, [portion[request_id] for request_id in inserted.scalars()])
     used: dict[int, datetime] = {}
     for row in rows:
         if row.key_id is not None:

@@ -34,6 +34,8 @@ READ = {
     "/api/v1/instances/{ref}/logs",
     "/api/v1/keys",
     "/api/v1/keys/{ref:path}",
+    "/api/v1/model-routes",
+    "/api/v1/model-routes/{ref:path}",
     "/api/v1/models",
     "/api/v1/models/{ref:path}",
     "/api/v1/models/{ref:path}/instances",
@@ -54,7 +56,11 @@ OWN = {
 }
 ADMIN = {
     ("GET", "/api/v1/users"),
+    ("PATCH", "/api/v1/users/{ref}"),
     ("POST", "/api/v1/users/{ref}/reset-password"),
+    ("POST", "/api/v1/model-routes"),
+    ("PATCH", "/api/v1/model-routes/{ref:path}"),
+    ("DELETE", "/api/v1/model-routes/{ref:path}"),
     ("POST", "/api/v1/models"),
     ("PATCH", "/api/v1/models/{ref:path}"),
     ("DELETE", "/api/v1/models/{ref:path}"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack_lite.gateway.calendars import calendar_of
+from gpustack_lite.calendars import calendar_of
 
 ZONES = ("UTC", "Europe/Berlin", "Asia/Shanghai", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe")
 
