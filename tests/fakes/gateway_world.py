@@ -33,11 +33,11 @@ def route(name: str, *addresses: str, **fields: object) -> ModelRoute:
 
 
 class Gateway:
-    """The process on a socket of its own, which outlives it as the supervisor's does."""
+    """The process on a socket of its own, which outlives it as the supervisor's does. Two may share a folder."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.data_dir = folder / "data"
-        (self.data_dir / "run").mkdir(parents=True)
+        (self.data_dir / "run").mkdir(parents=True, exist_ok=True)
         (self.data_dir / "run" / "gateway_token").write_text(TOKEN)
         self.socket_path = self.data_dir / "run" / "server.sock"
         self._settings = {f"GPUSTACK_LITE_{name.upper()}": str(value) for name, value in settings.items()}
