@@ -27,12 +27,13 @@ _LENGTH = struct.Struct("<H")
 _HEAD_LENGTH_AT, _DONE_LENGTH_AT = 2, 4
 _COUNTERS = struct.Struct("<Iddqqqq")
 _PASSED, _USAGE = struct.Struct("<Idd"), struct.Struct("<qqqq")
+_BEGUN = struct.Struct("<HHxxIddqqqq")
+"""Both lengths and the counters, from `_HEAD_LENGTH_AT` on."""
 _COUNTERS_AT = 8
 _USAGE_AT = _COUNTERS_AT + _PASSED.size
 _HEAD_AT, _DONE_AT = 128, 2048
 _MOST_HEAD, _MOST_DONE = _DONE_AT - _HEAD_AT, SLOT_BYTES - _DONE_AT
 _NONE = -1
-_NOTHING_YET = (0, 0.0, -1.0, _NONE, _NONE, _NONE, _NONE)
 _TRY_AGAIN_EACH = 256
 Slot = tuple[mmap.mmap, int]
 """A mapping and the offset in it."""
@@ -57,8 +58,7 @@ class Flight:
         if slot is not None:
             mapped, at = slot
             mapped[at + _HEAD_AT : at + _HEAD_AT + len(head)] = head
-            _LENGTH.pack_into(mapped, at + _HEAD_LENGTH_AT, len(head))
-            _COUNTERS.pack_into(mapped, at + _COUNTERS_AT, *_NOTHING_YET)
+            _BEGUN.pack_into(mapped, at + _HEAD_LENGTH_AT, len(head), 0, 0, 0.0, -1.0, _NONE, _NONE, _NONE, _NONE)
             mapped[at] = _OPEN
         return slot
 

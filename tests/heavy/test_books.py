@@ -18,10 +18,7 @@ async def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, tell: T
         await killing.run(kills * REQUESTS_PER_KILL, kills=kills, clients=24)
         await killing.settle(120)
         found = killing.differences()
-        rows = list(killing.server.rows.values())
-        killed = [row for row in rows if row.cause == "gateway_killed"]
-        sent = sum(seen.completion for seen in killing.engine.books.values() if seen.kind in {"stream", "plain"})
-        counted = sum(row.completion_tokens or 0 for row in rows)
+        killed = [row for row in killing.server.rows.values() if row.cause == "gateway_killed"]
     tell(
         "kill -9 of one of two gateways, mixed requests, 5 % cancelled",
         requests=kills * REQUESTS_PER_KILL,
@@ -32,7 +29,5 @@ async def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, tell: T
         rows_closed_for_the_dead=len(killed),
         rows_lost=len([each for each in found if each.endswith("lost")]),
         rows_that_differ=len(found),
-        tokens_sent=sent,
-        tokens_counted=counted,
     )
     assert found == []
