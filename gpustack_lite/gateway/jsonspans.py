@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_MEMBER = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
-_STRING_VALUE = re.compile(_STRING, re.DOTALL)
+STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_MEMBER = re.compile(rb"[ \t\r\n]*(" + STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
+_STRING_VALUE = re.compile(STRING, re.DOTALL)
 _PLAIN_VALUE = re.compile(rb"[^ \t\r\n,}\]]+")
-_NEXT_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:' + _STRING + rb'[^"\[\]{}]*+)*+([\[\]{}])', re.DOTALL)
+_NEXT_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:' + STRING + rb'[^"\[\]{}]*+)*+([\[\]{}])', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*")
 Bytes = bytes | bytearray
 
@@ -91,10 +91,3 @@ def _skip_space(text: Bytes, position: int) -> int:
 def first_brace(text: Bytes) -> int:
     """The index of the `{` that opens the object."""
     return _skip_space(text, 0)
-
-
-def text_value(text: Bytes, key_start: int) -> tuple[int, int] | None:
-    """The span of the string that is the value of the key at `key_start`; None where it has another value."""
-    member = _MEMBER.match(text, key_start)
-    value = None if member is None else _STRING_VALUE.match(text, member.end())
-    return None if value is None else value.span()

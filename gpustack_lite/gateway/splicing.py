@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -19,7 +20,8 @@ _MODEL = b'"model"'
 _HOLDERS = frozenset({b'"response"', b'"message"'})
 """Where the responses API and Anthropic's message_start name the model."""
 _TALKERS = frozenset({b'"delta"', b'"message"'})
-_BRACKET = re.compile(rb"[\[{\]}]")
+_NAMED = re.compile(_MODEL + rb"\s*+:\s*+(" + jsonspans.STRING + rb")")
+_DATA = b"data: "
 _DATA_LINE = re.compile(rb"(?:(?<=[\r\n])|\A)data: ?([^\r\n]*)")
 
 
@@ -32,18 +34,34 @@ class Edit(NamedTuple):
 
 
 class Respelling(NamedTuple):
-    """`said` is the key as the engine spells it, `other` the one that it does not use; quotes included."""
+    """`said` is the key as the engine spells it, `other` the one that it does not use; quotes included.
+
+    `usual` finds it as engines nearly always write it, without a walk through the whole document.
+    """
 
     said: bytes
     other: bytes
     wanted: Wanted
+    usual: re.Pattern[bytes]
 
 
 def respelling(said: Spelling, wanted: Wanted) -> Respelling | None:
     """None where the engine already speaks as it is wanted."""
     if said == wanted:
         return None
-    return Respelling(b'"%s"' % said.encode(), _quoted_other(said), wanted)
+    return Respelling(b'"%s"' % said.encode(), _quoted_other(said), wanted, _usual(said))
+
+
+@lru_cache
+def _usual(said: Spelling) -> re.Pattern[bytes]:
+    """The key in the first choice's delta or message, where no bracket but those that lead to it stands before it."""
+    scalar = rb"(?:" + jsonspans.STRING + rb"|[^\s,\[\]{}\"]++)"
+    return re.compile(
+        rb'\s*\{[^\[\]{}]*"choices"\s*:\s*\[\s*\{[^\[\]{}]*"(?:delta|message)"\s*:\s*\{\s*'
+        rb"(?:" + jsonspans.STRING + rb"\s*:\s*" + scalar + rb"\s*,\s*)*?"
+        rb'("' + said.encode() + rb'")\s*:\s*(' + jsonspans.STRING + rb"|null)",
+        re.DOTALL,
+    )
 
 
 def _quoted_other(said: Spelling) -> bytes:
@@ -67,6 +85,8 @@ class Splice:
     def event(self, event: bytes) -> bytes:
         if not self._concerns(event):
             return event
+        if event.startswith(_DATA) and event.find(b"\n") == len(event) - 2 and b"\r" not in event:
+            return _applied(event, self._edits(event, len(_DATA)))
         lines = [Line(found.start(1), found[1]) for found in _DATA_LINE.finditer(event)]
         if len(lines) == 1:
             return _applied(event, [_moved(edit, lines[0].start) for edit in self._edits(lines[0].text)])
@@ -89,11 +109,12 @@ class Splice:
             return True
         return self._respelling is not None and self._respelling.said in text
 
-    def _edits(self, document: Bytes) -> list[Edit]:
-        edits = [] if self._model is None else list(_name_edits(document, self._model))
+    def _edits(self, document: Bytes, start: int = 0) -> list[Edit]:
+        """`start` is where the JSON begins."""
+        edits = [] if self._model is None else _name_edits(document, start, self._model)
         if self._respelling is not None and self._respelling.said in document:
-            edits += answer_edits(document, self._respelling)
-        return sorted(edits)
+            edits += answer_edits(document, start, self._respelling)
+        return edits if len(edits) < 2 else sorted(edits)
 
 
 class Line(NamedTuple):
@@ -106,6 +127,9 @@ class Line(NamedTuple):
 def _applied(text: bytes, edits: list[Edit]) -> bytes:
     if not edits:
         return text
+    if len(edits) == 1:
+        start, end, new = edits[0]
+        return text[:start] + new + text[end:]
     pieces, last = [], 0
     for edit in edits:
         pieces += [text[last : edit.start], edit.text]
@@ -134,15 +158,31 @@ def _in_event(position: int, lines: list[Line]) -> int:
 # --- the model's name ------------------------------------------------------------------------------------------------
 
 
-def _name_edits(document: Bytes, name: bytes) -> Iterator[Edit]:
-    at = document.find(_MODEL)
+def _name_edits(document: Bytes, start: int, name: bytes) -> list[Edit]:
+    at = document.find(_MODEL, start)
     if at < 0:
-        return
-    if (quick := _only_name(document, at)) is not None:
-        yield Edit(*quick, name)
-        return
+        return []
+    found = _NAMED.match(document, at)
+    if found is not None and _is_outermost(document, start, at, found.end()):
+        return [Edit(found.start(1), found.end(1), name)]
+    return list(_walked_names(document, start, name))
+
+
+def _is_outermost(document: Bytes, start: int, at: int, end: int) -> bool:
+    """Whether one look shows that the only key of its name, between `at` and `end` with its value, is not nested.
+
+    That is so when a single bracket is open before it, or a single one is left to be closed behind it.
+    """
+    if document.find(_MODEL, end) >= 0:
+        return False
+    if document.count(b"{", start, at) == 1 and document.find(b"[", start, at) < 0:
+        return True
+    return document.count(b"}", end) == 1 and document.find(b"]", end) < 0
+
+
+def _walked_names(document: Bytes, start: int, name: bytes) -> Iterator[Edit]:
     try:
-        for member in jsonspans.members(document):
+        for member in jsonspans.members(document, start):
             if member.key == _MODEL:
                 yield from _if_text(document, member, name)
             elif member.key in _HOLDERS and document[member.value_start : member.value_start + 1] == b"{":
@@ -153,26 +193,6 @@ def _name_edits(document: Bytes, name: bytes) -> Iterator[Edit]:
         return
 
 
-def _only_name(document: Bytes, at: int) -> tuple[int, int] | None:
-    """The span of its value, where one look shows that this key is the outermost object's and the only one.
-
-    That is so when a single bracket is open before it, or a single one is left to be closed behind it.
-    """
-    if document.find(_MODEL, at + 1) >= 0:
-        return None
-    span = jsonspans.text_value(document, at)
-    if span is None:
-        return None
-    is_outermost = _count(document, 0, at) == 1 or _count(document, span[1], len(document)) == 1
-    return span if is_outermost else None
-
-
-def _count(document: Bytes, start: int, end: int) -> int:
-    """How many brackets, up to two."""
-    first = _BRACKET.search(document, start, end)
-    return 0 if first is None else 1 if _BRACKET.search(document, first.end(), end) is None else 2
-
-
 def _if_text(document: Bytes, member: Member, name: bytes) -> Iterator[Edit]:
     if document[member.value_start : member.value_start + 1] == b'"':
         yield Edit(member.value_start, member.value_end, name)
@@ -181,28 +201,39 @@ def _if_text(document: Bytes, member: Member, name: bytes) -> Iterator[Edit]:
 # --- reasoning -------------------------------------------------------------------------------------------------------
 
 
-def answer_edits(document: Bytes, spelt: Respelling) -> list[Edit]:
+def answer_edits(document: Bytes, start: int, spelt: Respelling) -> list[Edit]:
     """For choices[].delta and choices[].message of a chat completion."""
+    found = spelt.usual.match(document, start)
+    if found is not None and document.find(spelt.said, found.end()) < 0 and spelt.other not in document:
+        return [_spelt_otherwise(document, spelt, found.start(1), found.end(2))]
     try:
-        return [edit for talker in _talkers(document) for edit in _respelt(document, talker, spelt)]
+        return [edit for talker in _talkers(document, start) for edit in _respelt(document, talker, spelt)]
     except NotAnObject:
         return []
 
 
-def _talkers(document: Bytes) -> Iterator[int]:
-    for choice in _objects(document, b'"choices"'):
+def _spelt_otherwise(document: Bytes, spelt: Respelling, start: int, end: int) -> Edit:
+    """For the member from `start` to `end`, the only one of the two that is there."""
+    key_end = start + len(spelt.said)
+    if spelt.wanted != "both":
+        return Edit(start, key_end, spelt.other)
+    return Edit(end, end, b"," + spelt.other + bytes(document[key_end:end]))
+
+
+def _talkers(document: Bytes, start: int) -> Iterator[int]:
+    for choice in _objects(document, start, b'"choices"'):
         for member in jsonspans.members(document, choice):
             if member.key in _TALKERS and document[member.value_start : member.value_start + 1] == b"{":
                 yield member.value_start
 
 
-def _objects(document: Bytes, key: bytes) -> Iterator[int]:
+def _objects(document: Bytes, start: int, key: bytes) -> Iterator[int]:
     """Where the objects in the array of this name begin."""
-    for member in jsonspans.members(document):
+    for member in jsonspans.members(document, start):
         if member.key == key and document[member.value_start : member.value_start + 1] == b"[":
-            for start in jsonspans.elements(document, member.value_start):
-                if document[start : start + 1] == b"{":
-                    yield start
+            for at in jsonspans.elements(document, member.value_start):
+                if document[at : at + 1] == b"{":
+                    yield at
 
 
 def _respelt(document: Bytes, start: int, spelt: Respelling) -> list[Edit]:
@@ -212,10 +243,7 @@ def _respelt(document: Bytes, start: int, spelt: Respelling) -> list[Edit]:
         return []
     if any(each.key == spelt.other for each in inner):
         return [] if spelt.wanted == "both" else [_cut(inner, said)]
-    if spelt.wanted != "both":
-        return [Edit(said.start, said.start + len(said.key), spelt.other)]
-    copy = spelt.other + document[said.start + len(said.key) : said.value_end]
-    return [Edit(said.value_end, said.value_end, b"," + bytes(copy))]
+    return [_spelt_otherwise(document, spelt, said.start, said.value_end)]
 
 
 def _cut(inner: list[Member], gone: Member) -> Edit:
@@ -233,9 +261,10 @@ def is_misspelt(body: Bytes, reads: Spelling) -> bool:
 
 def as_read(body: bytes, reads: Spelling) -> bytes:
     """The request with the reasoning in messages[] as the engine reads it, whichever spelling the client used."""
-    spelt = Respelling(_quoted_other(reads), b'"%s"' % reads.encode(), reads)
+    said: Spelling = "reasoning" if reads == "reasoning_content" else "reasoning_content"
+    spelt = Respelling(_quoted_other(reads), b'"%s"' % reads.encode(), reads, _usual(said))
     try:
-        edits = [edit for message in _objects(body, b'"messages"') for edit in _respelt(body, message, spelt)]
+        edits = [edit for message in _objects(body, 0, b'"messages"') for edit in _respelt(body, message, spelt)]
     except NotAnObject:
         return body
     return _applied(body, edits)

@@ -73,6 +73,8 @@ class EventFilter:
             self.is_done = True
         if b"error" in complete and _ERROR.search(complete):
             self.has_error = True
+        if self._rewriter is not None and complete.find(b"\n\n") == len(complete) - 2 and b"\r" not in complete:
+            return self._rewriter.event(self._account(complete))
         if self._rewriter is not None:
             return b"".join(self._rewriter.event(self._account(event)) for event in _events(complete))
         if b'"usage"' not in complete:

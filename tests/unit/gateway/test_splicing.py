@@ -155,6 +155,38 @@ def test_reasoning_is_spelt_as_it_is_wanted(
     assert json.loads(splice.event(b"data: " + chunk(before) + b"\n\n")[6:]) == json.loads(chunk(after))
 
 
+INNER = st.dictionaries(
+    st.sampled_from(["role", "content", "reasoning", "delta", "}", "tool_calls"]), VALUES, max_size=5
+)
+CHOICE = st.dictionaries(st.sampled_from(["index", "delta", "message", "reasoning"]), INNER | VALUES, max_size=4)
+ANSWER = st.fixed_dictionaries(
+    {"id": VALUES}, optional={"choices": st.lists(CHOICE, max_size=3) | VALUES, "reasoning": VALUES}
+)
+
+
+def renamed(holder: object) -> object:
+    if not isinstance(holder, dict):
+        return holder
+    return {"reasoning_content" if key == "reasoning" else key: value for key, value in holder.items()}
+
+
+@given(ANSWER, st.booleans())
+def test_reasoning_is_what_a_parser_would_have_renamed(document: dict[str, Any], is_tight: bool) -> None:
+    expected = {**document}
+    if isinstance(document.get("choices"), list):
+        expected["choices"] = [
+            {key: renamed(value) if key in {"delta", "message"} else value for key, value in choice.items()}
+            if isinstance(choice, dict)
+            else choice
+            for choice in document["choices"]
+        ]
+    separators = (",", ":") if is_tight else None
+    before, after = (json.dumps(each, separators=separators).encode() for each in (document, expected))
+    splice = Splice(None, respelling("reasoning", "reasoning_content"))
+    assert splice.whole(before) == after
+    assert splice.event(b"data: " + before + b"\n\n") == b"data: " + after + b"\n\n"
+
+
 @pytest.mark.parametrize(
     "document",
     [
