@@ -32,7 +32,8 @@ class Form(NamedTuple):
 
 
 class Dialects:
-    """Which replicas speak Anthropic's Messages: by their backend's word, else by what they answered once."""
+    """Which replicas speak Anthropic's Messages: by their backend's word, and by what they answered once:
+    an engine may be older than its backend's list of paths."""
 
     def __init__(self) -> None:
         self._lacks: set[tuple[int, str]] = set()
@@ -41,7 +42,8 @@ class Dialects:
         """Nearly always: every other path has one form only."""
         if path not in anthropic.PATHS:
             return True
-        return path in route.paths if route.paths else (endpoint.instance_id, path) not in self._lacks
+        is_said = not route.paths or path in route.paths
+        return is_said and (endpoint.instance_id, path) not in self._lacks
 
     def note_lack(self, endpoint: Endpoint, path: str) -> None:
         if len(self._lacks) >= _MOST_REMEMBERED:

@@ -187,7 +187,7 @@ class Inference:
         splice = splicing.splice_for(wish.asked.model, place.endpoint, place.route, path, self._reasoning)
         rewriter = wish.rewriter or splice
         if path in anthropic.PATHS:
-            return Form(path, wish.pieces, False, Passed(rewriter), may_change=not place.route.paths)
+            return Form(path, wish.pieces, False, Passed(rewriter), may_change=True)
         return Form(path, wish.pieces, wish.hides_usage, rewriter)
 
     async def _translate(self, call: Call, wish: Wish, place: Place, entry: Entry, *, is_last: bool) -> None:

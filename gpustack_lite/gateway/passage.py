@@ -161,9 +161,10 @@ class Passage:
         except UpstreamFailed as failure:
             await self._break_off(failure)
             return
-        self.entry.end(502 if events.has_error else self.answer.status, "engine_error" if events.has_error else None)
-        owed = b"" if self.rewriter is None else self.rewriter.end()
-        await self.call.finish(events.end() + owed)
+        last = events.end() + (b"" if self.rewriter is None else self.rewriter.end())
+        is_broken = events.has_error or (self.rewriter is not None and self.rewriter.is_broken)
+        self.entry.end(502 if is_broken else self.answer.status, "engine_error" if is_broken else None)
+        await self.call.finish(last)
 
     async def _pass_events(self, events: EventFilter) -> None:
         while data := await self.answer.read():

@@ -12,6 +12,10 @@ class Rewriter(Protocol):
     def needs_whole(self) -> bool:
         """Whether an event or an answer in pieces is of no use to it: nothing may pass that it has not seen."""
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether it had to say that the engine's answer is none, though its stream ended in order."""
+
     def whole(self, body: bytes) -> bytes:
         """An answer that is no stream; of one that is too long to be held, its first MiB."""
 

@@ -73,6 +73,7 @@ class Splice:
 
     __slots__ = ("_model", "_respelling")
     needs_whole = False
+    is_broken = False
 
     def __init__(self, model: str | None, respelling: Respelling | None) -> None:
         self._model = None if model is None else msgspec.json.encode(model)

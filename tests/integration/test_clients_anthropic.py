@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from anthropic import AsyncAnthropic
 
+from gpustack_lite.wire import Limits, ModelRoute
 from tests.fakes.gateway_world import KEY, READER, World, route
 from tests.fakes.route_server import credential
 from tests.fakes.scripted_engine import DONE, SSE_HEAD, Request, Talk, chat, frame, usage_of
@@ -23,17 +24,29 @@ WEATHER: anthropic.types.ToolParam = {
 COUNTS = {**usage_of(20, 5), "prompt_tokens_details": {"cached_tokens": 8}}
 
 
+def of_its_own(instance_id: int, model: ModelRoute) -> ModelRoute:
+    """All of them are the same engine, which the gateway need not know."""
+    endpoints = tuple(each.model_copy(update={"instance_id": instance_id}) for each in model.endpoints)
+    return model.model_copy(update={"endpoints": endpoints})
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     async with World(tmp_path_factory.mktemp("gateway"), request_body_bytes=1024 * 1024) as world:
         address = world.engine.address
         models = (
-            route("tiny", address),
-            route("chat-only", address, paths=("/v1/chat/completions",)),
-            route("native", address, paths=("/v1/messages", "/v1/messages/count_tokens")),
+            of_its_own(1, route("tiny", address)),
+            of_its_own(2, route("chat-only", address, paths=("/v1/chat/completions",))),
+            of_its_own(3, route("older", address, paths=("/v1/chat/completions", "/v1/messages"))),
+            of_its_own(4, route("native", address, paths=("/v1/messages", "/v1/messages/count_tokens"))),
             route("asleep", state="starting"),
         )
-        keys = (credential(KEY), credential(READER, id=2, scopes=("read",)), credential("limited", id=3, models=("x",)))
+        keys = (
+            credential(KEY),
+            credential(READER, id=2, scopes=("read",)),
+            credential("limited", id=3, models=("x",)),
+            credential("slow", id=4, limits=Limits(requests_per_minute=0)),
+        )
         await world.server.publish(models, keys)
         yield world
 
@@ -82,7 +95,7 @@ def streams(*events: bytes) -> object:
 # --- over an engine that speaks chat completions only
 
 
-@pytest.mark.parametrize("model", ["chat-only", "tiny"], ids=["as its backend says", "as its 404 says"])
+@pytest.mark.parametrize("model", ["chat-only", "tiny", "older"], ids=["its backend says", "its 404 says", "both"])
 async def test_a_message_is_answered_and_counted(world: World, client: AsyncAnthropic, model: str) -> None:
     answer = await client.messages.create(
         model=model, max_tokens=16, system="Be brief.", messages=HELLO, stop_sequences=["END"], extra_body={"top_k": 3}
@@ -210,6 +223,7 @@ async def test_a_stream_that_breaks_is_an_error_and_no_message(
         await read()
     assert broken.value.body["type"] == "error"  # type: ignore[index]
     assert broken.value.body["error"]["type"] == "api_error"  # type: ignore[index]
+    assert (await world.row(broken.value.request_id)).status == 502
     assert "message_delta" not in seen
     assert "message_stop" not in seen
 
@@ -262,6 +276,7 @@ async def test_what_has_no_counterpart_is_refused_by_its_name(
     [
         pytest.param("gpl_bad", "tiny", anthropic.AuthenticationError, "authentication_error", id="bad key"),
         pytest.param("limited", "tiny", anthropic.PermissionDeniedError, "permission_error", id="not its model"),
+        pytest.param("slow", "tiny", anthropic.RateLimitError, "rate_limit_error", id="a limit"),
         pytest.param(KEY, "nope", anthropic.NotFoundError, "not_found_error", id="no such model"),
         pytest.param(KEY, "asleep", anthropic.OverloadedError, "overloaded_error", id="not ready"),
     ],

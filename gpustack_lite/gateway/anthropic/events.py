@@ -49,6 +49,7 @@ class Events:
         self._finish: Json | None = None
         self._has_begun = False
         self._has_ended = False
+        self.is_broken = False
 
     def feed(self, event: bytes) -> bytes:
         data = data_of(event)
@@ -75,7 +76,7 @@ class Events:
         return self._close() + encoded(told) + encoded({"type": "message_stop"})
 
     def _fail(self, error: Document) -> bytes:
-        self._has_ended = True
+        self._has_ended = self.is_broken = True
         return failed(error)
 
     def _chunk(self, data: bytes) -> bytes:

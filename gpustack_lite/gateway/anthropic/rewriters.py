@@ -23,6 +23,10 @@ class Translated:
         self._stops = stops
         self._events = Events(model, stops, say)
 
+    @property
+    def is_broken(self) -> bool:
+        return self._events.is_broken
+
     def whole(self, body: bytes) -> bytes:
         """
         Raises:
@@ -53,6 +57,7 @@ class Passed:
     """From an engine that speaks Messages itself. `inner` puts the public name in, where it is another."""
 
     needs_whole = False
+    is_broken = False
 
     def __init__(self, inner: Rewriter | None = None) -> None:
         self._inner = inner

@@ -131,6 +131,9 @@ def test_a_stream_without_done_ends_where_the_engine_finished() -> None:
 
 @pytest.mark.parametrize("events", [TEXT[:3], [], [COUNTED], [DONE]], ids=["cut", "none", "usage", "done"])
 def test_an_answer_that_was_not_finished_is_an_error(events: list[bytes]) -> None:
+    rewriter = lane()
+    assert b"event: error" in b"".join([*(rewriter.event(each) for each in events), rewriter.end()])
+    assert rewriter.is_broken
     *before, last = told(*events)
     assert (last["type"], last["error"]["type"]) == ("error", "api_error")
     assert not [each for each in before if each["type"] in {"message_delta", "message_stop"}]
