@@ -5,17 +5,21 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from gpustack_lite.domain import LayerGroup, ModelFacts, WeightGroup
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.config_facts import facts_of_config
 from gpustack_lite.hub.gguf import read_header
 from gpustack_lite.hub.gguf_facts import facts_of
+from gpustack_lite.hub.safetensors import Tensor, read_tensors
+from gpustack_lite.hub.tensor_roles import groups_of
 
 _PART = re.compile(r"^(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf$")
 _MOST_FILES = 10_000
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 _PARTS: Mapping[str, type[LayerGroup | WeightGroup]] = {"layers": LayerGroup, "weights": WeightGroup}
 _CONFIG_LIMIT_BYTES = 16 * 1024**2
 
@@ -120,24 +124,39 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _read_config(folder: Path, names: Sequence[str], confined: _Roots) -> ModelFacts:
-    """The little that is certain; the arithmetic of engines that run such models asks for more later."""
-    config = _config(confined.file(folder / "config.json"))
-    text = config.get("text_config")
-    nested = config | text if isinstance(text, dict) else config
-    weights = sum((folder / name).stat().st_size for name in names if name.endswith(".safetensors"))
-    architectures = config.get("architectures")
-    return ModelFacts(
-        format="hf",
-        path=str(folder),
-        size_bytes=weights,
-        architecture=str(architectures[0])[:200] if isinstance(architectures, list) and architectures else None,
-        layer_count=_whole(nested, "num_hidden_layers"),
-        embedding_length=_whole(nested, "hidden_size"),
-        head_count=_whole(nested, "num_attention_heads"),
-        vocab_size=_whole(nested, "vocab_size"),
-        trained_context_length=_whole(nested, "max_position_embeddings"),
-        weights_bytes=weights or None,
+    """From config.json, and from the headers or the sizes of the weights where they are there."""
+    content = _config(confined.file(folder / "config.json"))
+    facts = facts_of_config(content, str(folder))
+    files = [confined.file(folder / name) for name in names if name.endswith(_WEIGHTS)]
+    safe = [path for path in files if path.suffix == ".safetensors"]
+    held = safe or files
+    size = sum(path.stat().st_size for path in held)
+    facts = replace(facts, size_bytes=size, download_bytes=size or None, has_pickle=bool(files) and not safe)
+    if safe:
+        return _with_headers(facts, safe)
+    return replace(facts, weights_bytes=size, weights_from="files") if files else facts
+
+
+def _with_headers(facts: ModelFacts, paths: Sequence[Path]) -> ModelFacts:
+    tensors = [tensor for path in paths for tensor in _tensors(path)]
+    groups = groups_of(tensors, facts.layer_count)
+    return replace(
+        facts,
+        weights=groups,
+        weights_bytes=sum(group.size_bytes for group in groups),
+        parameter_count=facts.parameter_count or sum(group.parameter_count for group in groups),
+        weights_from="headers",
     )
+
+
+def _tensors(path: Path) -> tuple[Tensor, ...]:
+    with path.open("rb") as file:
+
+        def read_at(offset: int, count: int) -> bytes:
+            file.seek(offset)
+            return file.read(count)
+
+        return read_tensors(read_at, path.stat().st_size, str(path))
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -150,11 +169,6 @@ def _config(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise Refusal("hf_config_invalid", param="source", path=str(path), why=type(content).__name__)
     return content
-
-
-def _whole(config: Mapping[str, Any], key: str) -> int | None:
-    value = config.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _reason(error: OSError | ValueError) -> str:

