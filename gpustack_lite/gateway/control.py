@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from gpustack_lite.gateway import route_copy
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.ledger import Ledger
+from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.route_copy import Saved
 from gpustack_lite.gateway.routes import Revision, RouteTable
 from gpustack_lite.gateway.server_client import ServerClient
@@ -127,9 +128,12 @@ class CatchUp:
 class CopyKeeper:
     """Writes the table to disk when it changed, and its time of confirmation once a minute."""
 
-    def __init__(self, table: RouteTable, freshness: Freshness, path: Path, ports: Ports, boot_id: str) -> None:
+    def __init__(
+        self, table: RouteTable, freshness: Freshness, path: Path, ports: Ports, boot_id: str, *, limiter: Limiter
+    ) -> None:
         self._table = table
         self._freshness = freshness
+        self._limiter = limiter
         self._path = path
         self._ports = ports
         self._boot_id = boot_id
@@ -146,6 +150,7 @@ class CopyKeeper:
         age = route_copy.age_seconds(saved, boot_id=self._boot_id, monotonic=clock.monotonic(), wall=clock.wall())
         self._table.accept(reply)
         self._freshness.confirm(age)
+        self._limiter.recall(GatewayOrders(gateways=saved.gateways, spent=saved.spent))
         log.info("routes_loaded", extra={"age_seconds": round(age, 1), "models": len(self._table.models)})
         return True
 
@@ -156,7 +161,9 @@ class CopyKeeper:
         clock = self._ports.clock
         now, revisions = clock.monotonic(), self._table.revisions
         wall = clock.wall() - timedelta(seconds=age)
-        saved = Saved(self._boot_id, now - age, wall, self._table.document().model_dump_json())
+        orders = self._limiter.orders
+        routes = self._table.document().model_dump_json()
+        saved = Saved(self._boot_id, now - age, wall, routes, orders.gateways, orders.spent)
         await asyncio.to_thread(self._ports.disk.replace, self._path, route_copy.encode(saved))
         self._written, self._written_at = revisions, now
         return None

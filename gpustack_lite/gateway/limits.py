@@ -14,7 +14,7 @@ from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
 from gpustack_lite.gateway.rows import Row
 from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others
 from gpustack_lite.gateway.spending import Spending
-from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute
+from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute, RoutesReply
 
 BYTES_PER_TOKEN = 4
 ASSUMED_ANSWER_TOKENS = 256
@@ -110,7 +110,7 @@ class Limiter:
         self._meters: dict[str, Meter] = {}
         self._parties: dict[tuple[str, str], Party] = {}
         self._budgeted: frozenset[str] = frozenset()
-        self._orders: GatewayOrders = GatewayOrders()
+        self.orders: GatewayOrders = GatewayOrders()
         self._heard_at: float | None = None
         self._first_heard_at: float | None = None
         self.spending = Spending()
@@ -195,13 +195,13 @@ class Limiter:
     # --- the other gateways, and the books ---------------------------------------------------------------------------
 
     def _others(self) -> Others:
-        count = self._orders.gateways
+        count = self.orders.gateways
         if count <= 1:
             return ALONE
         return Others(count, self._heard_at is not None and self.now() - self._heard_at <= STALE_SECONDS)
 
     def _elsewhere(self, name: str) -> Rates:
-        found = self._orders.elsewhere.get(name)
+        found = self.orders.elsewhere.get(name)
         return NOTHING if found is None else Rates(*found)
 
     def tell(self) -> dict[str, dict[str, Rates]]:
@@ -213,9 +213,14 @@ class Limiter:
         self._parties.clear()
         return {"rates": told}
 
+    def recall(self, orders: GatewayOrders) -> None:
+        """What was heard before this process began; it is not fresh."""
+        self.orders = orders
+        self.spending.heed(orders.spent)
+
     def heed(self, orders: GatewayOrders) -> None:
         now = self.now()
-        self._orders, self._heard_at = orders, now
+        self.orders, self._heard_at = orders, now
         self._first_heard_at = now if self._first_heard_at is None else self._first_heard_at
         for whom, meter in self._meters.items():
             meter.heed(self._elsewhere(whom))
@@ -234,6 +239,14 @@ class Limiter:
         if self._budgeted:
             for row in spending.of_rows(rows):
                 self.spending.was_taken(row, self._budgeted.intersection(spending.subjects_of(row)))
+
+
+def has_budgets(known: RoutesReply) -> bool:
+    """Whether anybody has a budget, so that what a predecessor left on disk matters."""
+    each = [credential.limits for credential in known.credentials or ()]
+    each += [credential.user_limits for credential in known.credentials or ()]
+    each += [model.serving.limits for model in known.models or ()]
+    return any(limits is not None and (limits.tokens_per_day or limits.tokens_per_month) for limits in each)
 
 
 def _subjects(credential: Credential, route: ModelRoute) -> list[Subject]:

@@ -66,7 +66,7 @@ def _renewal(tls: tuple[int, Certificates] | None) -> list[Chore]:
 
 
 async def _serve(parts: Parts, listen_fd: int, tls: tuple[int, Certificates] | None) -> None:
-    parts.copy.load()
+    parts.begin()
     leaving = Leaving(parts)
     chores = [
         asyncio.create_task(

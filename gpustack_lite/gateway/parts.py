@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from uvicorn import Config
 
+from gpustack_lite.gateway import spending
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
@@ -21,7 +22,7 @@ from gpustack_lite.gateway.health import Health
 from gpustack_lite.gateway.inference import Inference
 from gpustack_lite.gateway.lane import ProtocolLane
 from gpustack_lite.gateway.ledger import Ledger
-from gpustack_lite.gateway.limits import Limiter
+from gpustack_lite.gateway.limits import Limiter, has_budgets
 from gpustack_lite.gateway.listing import Listing
 from gpustack_lite.gateway.metrics import Gauge, Metrics
 from gpustack_lite.gateway.probing import Prober, Schedule
@@ -82,7 +83,9 @@ class Parts:
         self.spool = Spool(folder, ports.disk, ports.processes, me)
         self.salvage = Salvage(folder, self.spool, ports, self.signals)
         self.poll = RoutesPoll(self.table, self.freshness, server, self.signals)
-        self.copy = CopyKeeper(self.table, self.freshness, folder / "routes.json", ports, me.boot_id)
+        self.copy = CopyKeeper(
+            self.table, self.freshness, folder / "routes.json", ports, me.boot_id, limiter=self.limiter
+        )
         self.status = StatusReporter(gateway_id, self.table, server)
         self.turns = Turns(
             self.table,
@@ -129,6 +132,13 @@ class Parts:
             unique_id=numbered(self.ports.randomness.unique_id()),
             cors=Cors(settings.cors_origins),
         )
+
+    def begin(self) -> None:
+        """From disk: the routes, and what a predecessor's requests used that the server has not heard of."""
+        self.copy.load()
+        if has_budgets(self.table.document()):
+            for path in self.spool.deliverable():
+                self.limiter.spending.inherit(spending.of_rows(self.spool.read(path)))
 
     def _gauges(self, uploads: Uploads, form_uploads: FormUploads) -> dict[str, Gauge]:
         return {

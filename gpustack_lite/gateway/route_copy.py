@@ -16,12 +16,17 @@ FOR_EVER_SECONDS = 1e18
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """When the server last confirmed `routes`: by this machine's boot and its monotonic clock, and by the wall."""
+    """When the server last confirmed `routes`: by this machine's boot and its monotonic clock, and by the wall.
+
+    `gateways` and `spent` are what GatewayOrders said last, for a start without a server.
+    """
 
     boot_id: str
     monotonic: float
     wall: datetime
     routes: str
+    gateways: int = 1
+    spent: dict[str, dict[str, int]] = {}
 
 
 class _File(msgspec.Struct):

@@ -161,3 +161,15 @@ async def test_who_reads_slowly_is_cut_off_and_the_others_go_on(world: World) ->
 
 def _is_cut(talk: Talk) -> bool:
     return talk.reader.at_eof() or talk.reader.exception() is not None
+
+
+async def test_a_budget_holds_while_the_server_is_dead_and_after_a_restart_of_the_gateway(world: World) -> None:
+    await world.server.publish(credentials=(credential(KEY, id=5277, limits=Limits(tokens_per_month=15)),))
+    await until(lambda: "5277" in (world.gateway.data_dir / "gateway" / "routes.json").read_text())
+    await world.server.stop()
+    assert [(await world.chat()).status_code for _ in range(3)] == [200, 200, 429]
+    await world.gateway.end()
+    await world.gateway.start()
+    refused = await world.chat()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "insufficient_quota")
+    await world.server.start()

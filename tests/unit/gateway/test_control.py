@@ -17,12 +17,13 @@ from gpustack_lite.gateway.control import (
 )
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.ledger import Ledger
+from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.spool import Spool
 from gpustack_lite.ports import Identity, Ports
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import Credential, GatewayStatus, ModelRoute, RoutesReply, UsageBatch
+from gpustack_lite.wire import Credential, GatewayOrders, GatewayStatus, ModelRoute, RoutesReply, UsageBatch
 from tests.fakes.clock import ManualClock
 
 ME = Identity(10, 100, "boot-1")
@@ -143,8 +144,44 @@ async def test_a_server_that_hangs_delays_a_no_by_a_second_at_most(monkeypatch: 
         await CatchUp(polling.poll)()
 
 
-def keeper(polling: Polling, path: Path) -> CopyKeeper:
-    return CopyKeeper(polling.table, polling.freshness, path, Ports(clock=polling.clock), "boot-1")
+def keeper(polling: Polling, path: Path, limiter: Limiter | None = None) -> CopyKeeper:
+    clock = polling.clock
+    limiter = limiter or Limiter(clock.monotonic, clock.wall)
+    return CopyKeeper(polling.table, polling.freshness, path, Ports(clock=clock), "boot-1", limiter=limiter)
+
+
+async def test_what_was_spent_and_how_many_gateways_there_were_is_known_without_a_server(tmp_path: Path) -> None:
+    path, polling = tmp_path / "routes.json", Polling(GOOD)
+    before, after = (Limiter(polling.clock.monotonic, polling.clock.wall) for _ in range(2))
+    before.heed(GatewayOrders(gateways=3, spent={"key:7": {"2026-11": 5}}))
+    await polling.poll.step()
+    await keeper(polling, path, before).step()
+    assert keeper(polling, path, after).load()
+    assert (after.orders.gateways, after.spending.said("key:7", "2026-11")) == (3, 5)
+
+
+async def test_the_server_took_rows_and_the_limiter_is_told_only_then(tmp_path: Path) -> None:
+    taken: list[bytes] = []
+    for status in (500, 204):
+        courier = UsageCourier("g", Waiting([b"{}"]), FakeServer((status, b"")), taken.extend)  # type: ignore[arg-type]
+        await courier.step()
+        assert taken == ([b"{}"] if status == 204 else [])
+
+
+class Waiting:
+    """A spool with one file."""
+
+    def __init__(self, rows: list[bytes]) -> None:
+        self._rows = rows
+
+    def seal(self) -> None: ...
+    def deliverable(self) -> list[Path]:
+        return [Path("one")]
+
+    def read(self, _: Path) -> list[bytes]:
+        return self._rows
+
+    def remove(self, _: Path, count: int) -> None: ...
 
 
 async def test_a_copy_is_written_when_something_changed_and_once_a_minute(tmp_path: Path) -> None:
