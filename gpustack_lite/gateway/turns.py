@@ -170,7 +170,7 @@ class Turns:
         Raises:
             Refusal: 429 `queue_full` or `held_full` with a Retry-After, 503 `model_not_ready` with the cause.
         """
-        known = [self.table.route(route.name) for route in routes if route.name in self.table.models]
+        known = self.as_they_are(routes)
         refusals: list[Refusal] = []
         for route in (each for each in known if self.table.has_others(each, without)):
             if without or (refusal := self._no_room(route, ask)) is None:
@@ -182,6 +182,10 @@ class Turns:
             refusals.append(refusal)
         self.refused += 1
         raise refusals[0] if refusals else self._not_ready(known, routes)
+
+    def as_they_are(self, routes: Sequence[ModelRoute]) -> list[ModelRoute]:
+        """What was resolved before a wait may have changed meanwhile, or be gone."""
+        return [found for route in routes if (found := self.table.models.get(route.name)) is not None]
 
     def _stand(self, route: ModelRoute, ask: Ask, without: Sequence[int], seconds: float) -> Waiting:
         now = self.now()

@@ -57,10 +57,11 @@ class Queueing:
             Refusal: 429 when too many wait or it waited for too long, 503 when the model will not come.
         """
         while True:
-            found = self._turns.take(routes, self._ask, without)
+            now = self._turns.as_they_are(routes)
+            found = self._turns.take(now, self._ask, without)
             if found is not None:
                 return found
-            self._tell_state(routes)
+            self._tell_state(now)
             waiting = self._turns.join(routes, self._ask, without)
             with Standing(self._turns, waiting):
                 outcome = await self._outcome(waiting)
@@ -71,9 +72,9 @@ class Queueing:
                 raise outcome
 
     async def _outcome(self, waiting: Waiting) -> Place | Refusal | None:
-        if not (self._ask.is_stream and self.call.path in STREAMED):
-            return await waiting.turn
-        pause = FRAME_SECONDS if self.has_begun else FIRST_FRAME_SECONDS
+        """Never by awaiting the turn itself: a client that leaves would cancel it under the line's hands."""
+        is_shown = self._ask.is_stream and self.call.path in STREAMED
+        pause = None if not is_shown else FRAME_SECONDS if self.has_begun else FIRST_FRAME_SECONDS
         while not (await asyncio.wait({waiting.turn}, timeout=pause))[0]:
             if self._turns.is_waking(waiting):
                 await self._show(waiting.model)
@@ -88,7 +89,7 @@ class Queueing:
         await self.call.write(frame(self._turns.table.models[model]))
 
     def _tell_state(self, routes: Sequence[ModelRoute]) -> None:
-        if not any(route.endpoints for route in routes):
+        if routes and not any(route.endpoints for route in routes):
             state = "waking" if routes[0].is_coming else routes[0].state
             self._tell(b"x-gpustack-model-state", state.encode())
 
