@@ -59,9 +59,13 @@ class Settings(BaseSettings):
     stale_keys_max_seconds: float = 12 * 3600.0
     upload_bytes: int = 512 * 1024**2
     queue_length: int = Field(256, ge=0)
+    """Requests that may wait for a replica, per model and gateway."""
     queue_seconds: float = Field(60.0, gt=0)
+    """For how long one may wait."""
     in_flight_per_replica: int = Field(256, ge=1)
+    """Requests that a replica is given at once, where nobody knows how many it works on."""
     held_while_waking: int = Field(200, ge=0)
+    """Requests that may wait for a model that is being woken, per model and gateway."""
     probe_seconds: float = Field(30.0, gt=0)
     probe_deadline_seconds: float = Field(30.0, gt=0)
     reasoning: Literal["reasoning_content", "reasoning", "both"] = "reasoning_content"

@@ -128,9 +128,10 @@ class Turns:
         Nobody overtakes: where others wait already, there is none. Who tried a replica already stands before them.
         """
         for route in routes:
-            if self.table.has_others(route, without):
+            if self.table.has_others(route, without) if without else route.endpoints:
                 self._used.add(route.name)
-                return None if self._must_queue(route, ask, without) else self._place(route, ask, without)
+                must_queue = self._lines and self._must_queue(route, ask, without)
+                return None if must_queue else self._place(route, ask, without)
             if route.state == "sleeping":
                 self._wake(route.name)
         return None
@@ -148,10 +149,9 @@ class Turns:
         """The one spot where a replica is chosen among those that are free."""
         kind = 1 if _is_batch(ask) else 0
         in_flight, most = self.table.in_flight, self._most
+        others = self.table.others(route, without) if without else route.endpoints
         free = [
-            each
-            for each in self.table.others(route, without)
-            if in_flight.get(each.instance_id, 0) < most.get(each.instance_id, _UNBOUNDED)[kind]
+            each for each in others if in_flight.get(each.instance_id, 0) < most.get(each.instance_id, _UNBOUNDED)[kind]
         ]
         return Place(self, route, self.balancer.choose(route, free, ask, in_flight), ask) if free else None
 
@@ -176,7 +176,7 @@ class Turns:
             if without or (refusal := self._no_room(route, ask)) is None:
                 return self._stand(route, ask, without, self.queue_seconds(route))
             refusals.append(refusal)
-        for route in (each for each in known if self._can_be_held(each)):
+        for route in (each for each in known if self.can_be_held(each)):
             if (refusal := self._cannot_hold(route)) is None:
                 return self._stand(route, ask, without, self.bounds.waking_seconds)
             refusals.append(refusal)
@@ -282,7 +282,7 @@ class Turns:
         return _later("held_full", self._load_left(route.name), model=route.name, waiting=waiting)
 
     @staticmethod
-    def _can_be_held(route: ModelRoute) -> bool:
+    def can_be_held(route: ModelRoute) -> bool:
         """One that never sleeps is started by a person, who may take long about it."""
         may_sleep = route.serving.sleep_after_seconds is not None or route.state == "sleeping"
         return may_sleep and route.is_coming and not route.endpoints
@@ -338,6 +338,8 @@ class Turns:
             self._away_since = None
         elif self._away_since is None:
             self._away_since = now
+        if self._is_server_away:  # a wake that nobody hears would come as a surprise, hours later
+            self._woken = {model: since for model, since in self._woken.items() if not self._sleeps(model)}
 
     @property
     def _is_server_away(self) -> bool:

@@ -90,7 +90,7 @@ class Queueing:
 
     def _tell_state(self, routes: Sequence[ModelRoute]) -> None:
         if routes and not any(route.endpoints for route in routes):
-            state = "waking" if routes[0].is_coming else routes[0].state
+            state = "waking" if self._turns.can_be_held(routes[0]) else routes[0].state
             self._tell(b"x-gpustack-model-state", state.encode())
 
     def _tell_time(self, seconds: float) -> None:

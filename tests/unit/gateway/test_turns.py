@@ -314,3 +314,13 @@ async def _walk(steps: list[tuple[str, int]]) -> None:
     for place in places:
         place.give_back()
     assert (dict(house.table.in_flight), house.turns.queued) == ({}, {})
+
+
+async def test_a_wake_that_nobody_could_hear_is_forgotten_when_nobody_waits() -> None:
+    house = House(ASLEEP)
+    house.turns.left(house.join())
+    house.is_connected = False
+    house.turns.sweep()
+    house.now += 6
+    house.turns.sweep()
+    assert house.turns.status()["wake"] == ()
