@@ -62,7 +62,7 @@ class Settings(BaseSettings):
     """Requests that may wait for a replica, per model and gateway."""
     queue_seconds: float = Field(60.0, gt=0)
     """For how long one may wait."""
-    in_flight_per_replica: int = Field(256, ge=1)
+    in_flight_per_replica: int = Field(1024, ge=1)
     """Requests that a replica is given at once, where nobody knows how many it works on."""
     held_while_waking: int = Field(200, ge=0)
     """Requests that may wait for a model that is being woken, per model and gateway."""

@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
 
     queue_length: int = 256
     queue_seconds: float = 60.0
-    in_flight_per_replica: int = 256
+    in_flight_per_replica: int = 1024
     held_while_waking: int = 200
     waking_seconds: float = 600.0
 
