@@ -50,7 +50,7 @@ class Surface:
     async def answer(self, call: Call) -> None:
         """What both lanes do. Whoever calls counts the call afterwards, also when its client has left."""
         async with Answered(call):
-            call.path = paths.without_alias(paths.canonical(call.raw_path))
+            call.path = paths.without_alias(paths.canonical(call.head.raw_path))
             if (b"origin" in call.headers or b"cookie" in call.headers) and call.path.startswith(_OURS):
                 self._mind_origin(call)
             await self._serve(call)

@@ -14,6 +14,7 @@ from gpustack_lite.gateway.answers import Document, Field
 from gpustack_lite.gateway.anthropic import errors as anthropic_errors
 from gpustack_lite.gateway.door import Door
 from gpustack_lite.messages import Language, language_of
+from gpustack_lite.wire import Credential
 
 log = logging.getLogger(__name__)
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,100}")
@@ -22,6 +23,40 @@ _RETRY_SECONDS = {503: b"2", 502: b"1", anthropic_errors.OVERLOADED: b"2"}
 
 class ClientGone(Exception):
     """The client left while its request was still coming."""
+
+
+class Head:
+    """A request's head as it was parsed, with what follows from its bytes alone.
+
+    The protocol lane keeps it for the next request whose head has the same bytes. `admitted` is the gate's, and
+    `for_engines` are the parts of the heads for engines; `content-length` is not among its fields there.
+    """
+
+    __slots__ = (
+        "admitted",
+        "fields",
+        "for_engines",
+        "given_id",
+        "headers",
+        "http_version",
+        "method",
+        "query",
+        "raw_path",
+    )
+
+    def __init__(
+        self, fields: list[Field], method: str, raw_path: bytes, query: bytes = b"", http_version: str = "1.1"
+    ) -> None:
+        self.fields = fields
+        self.headers: Mapping[bytes, bytes] = dict(fields)
+        self.method = method
+        self.raw_path = raw_path
+        self.query = query
+        self.http_version = http_version
+        given = self.headers.get(b"x-request-id")
+        self.given_id = given if given is not None and _SANE_ID.fullmatch(given) else None
+        self.admitted: tuple[object, Credential] | None = None
+        self.for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]] = {}
 
 
 class Call:
@@ -33,24 +68,18 @@ class Call:
     def __init__(
         self,
         door: Door,
-        fields: list[Field],
+        head: Head,
         unique_id: str,
-        *,
-        method: str,
-        raw_path: bytes,
-        query: bytes,
-        http_version: str = "1.1",
     ) -> None:
         self.door = door
-        self.fields = fields
-        self.headers: Mapping[bytes, bytes] = dict(fields)
-        self.method = method
-        self.raw_path = raw_path
-        self.query = query
-        self.http_version = http_version
+        self.head = head
+        self.fields = head.fields
+        self.headers = head.headers
+        self.method = head.method
+        self.query = head.query
+        self.http_version = head.http_version
         self.id = unique_id
-        given = self.headers.get(b"x-request-id")
-        self.shown_id = given if given is not None and _SANE_ID.fullmatch(given) else unique_id.encode()
+        self.shown_id = head.given_id or unique_id.encode()
         self.path = ""
         self.status = 0
         self.extra_fields: list[Field] = []
@@ -165,12 +194,14 @@ class AsgiCall(Call):
     def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, unique_id: str) -> None:
         super().__init__(
             _door(scope),
-            list(scope["headers"]),
+            Head(
+                list(scope["headers"]),
+                scope["method"],
+                scope["raw_path"],
+                scope["query_string"],
+                scope["http_version"],
+            ),
             unique_id,
-            method=scope["method"],
-            raw_path=scope["raw_path"],
-            query=scope["query_string"],
-            http_version=scope["http_version"],
         )
         self._receive = receive
         self._send = send

@@ -64,6 +64,9 @@ class Ride(Protocol):
 
 
 class Lane(Protocol):
+    def recognise(self, door: "Door", data: bytes) -> Ride | None:
+        """A whole request whose head has the same bytes as one that was parsed before."""
+
     def take(self, door: "Door") -> Ride | None:
         """The request whose head has come, or None when it is one for ASGI."""
 
@@ -104,6 +107,8 @@ class Door(HttpToolsProtocol):
         self._running: RequestResponseCycle | Ride | None = None
         self._ride: Ride | None = None
         """The request that is arriving, where it needs no ASGI."""
+        self.fresh = b""
+        """What was read, when a request begins with its first byte."""
         self._riding: Ride | None = None
         """The one that is being answered."""
         self._refusal: Refusal | None = None
@@ -156,6 +161,10 @@ class Door(HttpToolsProtocol):
             return
         self._last_data = self.house.now()
         self._received_bytes += len(data)
+        is_fresh = self._is_between_requests and not self._has_begun
+        if is_fresh and self._is_recognised(data):
+            return
+        self.fresh = data if is_fresh else b""
         if self._is_between_requests and self._head_since is None:
             self._head_since = self._last_data
         if self._head_since is not None:
@@ -168,6 +177,20 @@ class Door(HttpToolsProtocol):
             self._turn_away(self._refusal)
         if self._riding is not None:
             self._riding.go_on()
+
+    def _is_recognised(self, data: bytes) -> bool:
+        """The parser need not look at it, and is left as it was: between two requests."""
+        lane = self.house.lane
+        if lane is None or self.house.is_draining or self.pipeline:
+            return False
+        ride = lane.recognise(self, data)
+        if ride is None:
+            return False
+        self._unset_keepalive_if_required()
+        self._head_since, self._head_bytes, self._ride = None, 0, None
+        self.cycle = self._running = self._riding = ride  # type: ignore[assignment]
+        ride.go_on()
+        return True
 
     def pause_writing(self) -> None:
         self._stalled_since = self.house.now()
@@ -238,6 +261,7 @@ class Door(HttpToolsProtocol):
             self._begin_cycle()
         else:
             self._begin_ride(self._ride)
+        self.fresh = b""
         self.headers = _NOWHERE  # a trailer is no header: it came too late to be judged
         if self.house.is_draining or self.parser.should_upgrade():
             self.cycle.keep_alive = False

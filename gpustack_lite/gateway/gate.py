@@ -23,4 +23,10 @@ class Gate:
             Refusal: 503 without usable routes, 401 without a valid credential, 403 when it is not made for this.
         """
         self._freshness.check()
-        return credentials.admit(call.method, call.headers, self._table.credential, self._wall, scopes)
+        revision, known = self._table.credentials_revision, call.head.admitted
+        if known is not None and known[0] is revision and scopes is INFERENCE:
+            return known[1]
+        credential = credentials.admit(call.method, call.headers, self._table.credential, self._wall, scopes)
+        if scopes is INFERENCE and credential.expires_at is None:
+            call.head.admitted = revision, credential
+        return credential

@@ -14,8 +14,9 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import inference, paths
 from gpustack_lite.gateway.answers import Field
 from gpustack_lite.gateway.app import Surface
-from gpustack_lite.gateway.call import Call, ClientGone
+from gpustack_lite.gateway.call import Call, ClientGone, Head
 from gpustack_lite.gateway.door import Door
+from gpustack_lite.gateway.known_heads import KnownHead, KnownHeads
 from gpustack_lite.relay.runs import Bell, Run
 
 MOST_BODY_BYTES = 256 * 1024
@@ -26,15 +27,29 @@ _NOT_PLAIN = frozenset({b"expect", b"upgrade", b"transfer-encoding"})
 class ProtocolLane:
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
+        self._heads = KnownHeads()
+
+    def recognise(self, door: Door, data: bytes) -> "LaneCall | None":
+        found = self._heads.find(data)
+        if found is None or found.length > MOST_BODY_BYTES:
+            return None
+        call = LaneCall(self._surface, door, found.known.head, found.length, keep_alive=found.known.keep_alive)
+        call.take(found.body)
+        call.is_whole()
+        return call
 
     def take(self, door: Door) -> "LaneCall | None":
         """The request whose head has come; None when it needs more than this lane has."""
         if door.parser.get_method() != b"POST" or door.parser.get_http_version() != "1.1":
             return None
         path, _, query = door.url.partition(b"?")
-        if not is_inference(path) or not is_plain(door.headers):
+        length = plain_length(door.headers)
+        if length is None or not is_inference(path):
             return None
-        return LaneCall(self._surface, door, path, query)
+        head = Head([field for field in door.headers if field[0] != b"content-length"], "POST", path, query)
+        keep_alive = door.parser.should_keep_alive()
+        self._heads.learn(door.fresh, KnownHead(head, keep_alive))
+        return LaneCall(self._surface, door, head, length, keep_alive=keep_alive)
 
 
 def is_inference(raw_path: bytes) -> bool:
@@ -44,34 +59,39 @@ def is_inference(raw_path: bytes) -> bool:
         return False
 
 
-def is_plain(fields: Iterable[Field]) -> bool:
-    """Its body's length is told and small: a large body waits anyway, and a task is where waiting is done."""
+def plain_length(fields: Iterable[Field]) -> int | None:
+    """Of a body whose length is told and small: a large body waits anyway, and a task is where waiting is done."""
     length = b""
     for name, value in fields:
         if name in _NOT_PLAIN:
-            return False
+            return None
         if name == b"content-length":
             length = value
-    return length.isdigit() and len(length) < 8 and int(length) <= MOST_BODY_BYTES
+    return int(length) if length.isdigit() and len(length) < 8 and int(length) <= MOST_BODY_BYTES else None
 
 
 class LaneCall(Call):
     """A call that writes its answer itself. To uvicorn it looks like a RequestResponseCycle."""
 
-    def __init__(self, surface: Surface, door: Door, raw_path: bytes, query: bytes) -> None:
-        super().__init__(door, door.headers, surface.unique_id(), method="POST", raw_path=raw_path, query=query)
+    def __init__(self, surface: Surface, door: Door, head: Head, length: int, *, keep_alive: bool) -> None:
+        super().__init__(door, head, surface.unique_id())
         self._surface = surface
         self._run: Run | None = None
         self._is_chunked = False
         self._body: bytes | bytearray = b""
         self._has_more = True
+        self._length = length
         self._arrived = Bell()
         self._room = Bell()
         self._defaults = door.server_state.default_headers
         self.response_started = False
         self.response_complete = False
         self.disconnected = False
-        self.keep_alive = door.parser.should_keep_alive()
+        self.keep_alive = keep_alive
+
+    @property
+    def content_length(self) -> int | None:
+        return self._length
 
     # --- what the door does ------------------------------------------------------------------------------------------
 

@@ -32,6 +32,14 @@ _NOT_FROM_SERVER = frozenset({b"date", b"server", b"x-request-id"})
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 
+_ID = b"x-request-id"
+_MOST_KNOWN = 64
+
+
+class Known(Protocol):
+    for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]]
+
+
 class Asker(Protocol):
     """The parts of a Call that its successors are told."""
 
@@ -39,6 +47,8 @@ class Asker(Protocol):
     def fields(self) -> Sequence[Field]: ...
     @property
     def path(self) -> str: ...
+    @property
+    def head(self) -> "Known": ...
     @property
     def shown_id(self) -> bytes: ...
     @property
@@ -50,13 +60,26 @@ class Asker(Protocol):
 
 def to_engine(call: Asker, endpoint: Endpoint, length: int, path: str | None = None) -> bytes:
     """No credential of the client travels on; the engine's own key does. `path` where it is another than was asked."""
+    known, where = call.head.for_engines, call.target if path is None else path.encode()
+    key = endpoint.address, endpoint.engine_key, where
+    parts = known.get(key)
+    if parts is None:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        parts = known[key] = _around_the_id(call.fields, endpoint, where)
+    return b"%s%s%s%d\r\n\r\n" % (parts[0], call.shown_id, parts[1], length)
+
+
+def _around_the_id(given: Sequence[Field], endpoint: Endpoint, where: bytes) -> tuple[bytes, bytes]:
+    """The head without the request's id, which stands between the two, and without the body's length at its end."""
     fields: list[Field] = [
         (b"host", target.parse(endpoint.address).host_field),
         (b"authorization", b"Bearer " + endpoint.engine_key.encode()),
-        (b"x-request-id", call.shown_id),
+        (_ID, b""),
     ]
-    where = call.target if path is None else path.encode()
-    return serialise(b"POST", where, fields + end_to_end(call.fields, drop=_NOT_FOR_ENGINES), length=length)
+    head = serialise(b"POST", where, fields + end_to_end(given, drop=_NOT_FOR_ENGINES), length=0)
+    before, mark, after = head.partition(b"\r\n" + _ID + b": ")
+    return before + mark, after.removesuffix(b"0\r\n\r\n")
 
 
 def to_server(call: Asker, method: bytes, length: int | None) -> bytes:

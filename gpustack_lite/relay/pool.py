@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from gpustack_lite.ports import Clock, Network
 from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
+from gpustack_lite.relay.known_answers import KnownAnswers
 from gpustack_lite.relay.runs import in_task
 from gpustack_lite.relay.target import Target
 
@@ -40,6 +41,7 @@ class Pool:
         self.patience = patience
         self._idle: dict[Target, list[Connection]] = {}
         self._busy: set[Connection] = set()
+        self._known = KnownAnswers()
 
     async def request(
         self,
@@ -89,7 +91,7 @@ class Pool:
 
     async def _dial(self, target: Target) -> Connection:
         def make() -> Connection:
-            return Connection(self._now)
+            return Connection(self._now, self._known)
 
         if target.unix_path is not None:
             return (await self._network.connect_unix(make, target.unix_path))[1]

@@ -200,6 +200,8 @@ def cases(draw: Any) -> Case:
     if draw(st.sampled_from([False, False, True])) and not is_plain:
         data = draw(_spoilt(data))
     reads = _cut(draw, data)
+    if draw(st.sampled_from([False, False, True])):  # the same head again, in a read of its own, is known
+        reads = (*reads, *[data] * draw(st.integers(1, 2)))
     return Case(
         reads,
         tuple(draw(st.lists(replies(), min_size=1, max_size=4))),

@@ -13,6 +13,12 @@ class Asked:
     shown_id: bytes = b"id-1"
     client_address: str = "1.2.3.4"
     target: bytes = b"/v1/chat/completions?beta=true"
+    for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]] = field(default_factory=dict)
+
+    @property
+    def head(self) -> "Asked":
+        """It is its own: nothing is known of it yet."""
+        return self
 
 
 SENT = [
