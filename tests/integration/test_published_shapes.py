@@ -1,7 +1,7 @@
 """Every field that OpenAI and Anthropic publish reaches the engine in the very bytes that the client sent."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
@@ -10,10 +10,12 @@ from anthropic.types import message_count_tokens_params, message_create_params
 from openai.types import (
     completion_create_params,
     embedding_create_params,
+    image_create_variation_params,
+    image_edit_params,
     image_generate_params,
     moderation_create_params,
 )
-from openai.types.audio import speech_create_params
+from openai.types.audio import speech_create_params, transcription_create_params, translation_create_params
 from openai.types.chat import completion_create_params as chat_create_params
 from openai.types.responses import response_create_params
 
@@ -48,6 +50,20 @@ PUBLISHED: dict[str, tuple[type, ...]] = {
     ),
     "/v1/messages/count_tokens": (message_count_tokens_params.MessageCountTokensParams,),
     "/v1/audio/speech": (speech_create_params.SpeechCreateParams,),
+}
+FILE = object()
+"""In its place stand some bytes with a file name."""
+FORMS: dict[str, tuple[tuple[type, Body], ...]] = {
+    "/v1/audio/transcriptions": (
+        (transcription_create_params.TranscriptionCreateParamsNonStreaming, {"file": FILE}),
+        (transcription_create_params.TranscriptionCreateParamsStreaming, {"file": FILE}),
+    ),
+    "/v1/audio/translations": ((translation_create_params.TranslationCreateParams, {"file": FILE}),),
+    "/v1/images/edits": (
+        (image_edit_params.ImageEditParamsNonStreaming, {"image": [FILE, FILE], "mask": FILE}),
+        (image_edit_params.ImageEditParamsStreaming, {"image": FILE, "mask": FILE}),
+    ),
+    "/v1/images/variations": ((image_create_variation_params.ImageCreateVariationParams, {"image": FILE}),),
 }
 RANKED: Body = {"model": "tiny", "query": "你好?", "documents": ["a", "b 🌍"]}
 JINA: Body = {**RANKED, "documents": [{"text": "a"}, {"image": "b"}], "return_documents": False, "truncation": True}
@@ -112,3 +128,33 @@ async def test_what_nobody_has_published_yet_passes_too(world: World) -> None:
     answer: httpx.Response = await world.client.post(CHAT, content=sent)
     assert answer.status_code == 200
     assert world.engine.requests.pop().body == sent
+
+
+@pytest.mark.parametrize("path", FORMS)
+async def test_every_published_field_of_a_form_reaches_the_engine_untouched(world: World, path: str) -> None:
+    """Files stand before the fields, as clients send them that were given the file first."""
+    headers = {"Content-Type": "multipart/form-data; boundary=seam"}
+    for shape, files in FORMS[path]:
+        for name, body in bodies(shape, **files, model="tiny"):
+            sent = b"".join(part for key, value in body.items() for part in parts(key, value)) + b"--seam--\r\n"
+            answer = await world.client.post(path, content=sent, headers=headers)
+            assert answer.status_code == 200, f"{name}: {answer.text}"
+            received = world.engine.requests.pop()
+            assert (received.path, received.header("content-type")) == (path, headers["Content-Type"])
+            assert received.body == sent, name
+
+
+def parts(name: str, value: object) -> Iterator[bytes]:
+    """As OpenAI's client writes them: members in brackets, null left out."""
+    if isinstance(value, list):
+        for each in value:
+            yield from parts(f"{name}[]", each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from parts(f"{name}[{key}]", each)
+    elif value is FILE:
+        head = f'--seam\r\nContent-Disposition: form-data; name="{name}"; filename="ä.wav"\r\n'
+        yield head.encode() + b"Content-Type: audio/wav\r\n\r\n" + bytes(range(256)) + b"\r\n--sea\r\n"
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f'--seam\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
