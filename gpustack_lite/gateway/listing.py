@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
+from gpustack_lite.gateway import naming
+from gpustack_lite.gateway.anthropic import models
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.control import CatchUp
 from gpustack_lite.gateway.credentials import may_use
@@ -36,7 +38,9 @@ class Listing:
     async def list(self, call: Call) -> None:
         credential = self._gate.admit(call)
         found = in_order(allowed(every(self._table), credential))
-        await call.answer_json(200, {"object": "list", "data": [document(each) for each in found]})
+        documents = [document(each) for each in found]
+        plain = {"object": "list", "data": documents}
+        await call.answer_json(200, models.page(documents) if models.VERSION in call.headers else plain)
 
     async def show(self, call: Call, name: str) -> None:
         credential = self._gate.admit(call)
@@ -45,7 +49,8 @@ class Listing:
         found = named(self._table, name)
         if not may_use(credential, name):
             raise Refusal("model_not_allowed", status=403, param="model", model=name)
-        await call.answer_json(200, document(found))
+        plain = document(found)
+        await call.answer_json(200, models.model(plain) if models.VERSION in call.headers else plain)
 
 
 def every(table: RouteTable) -> list[Named]:
@@ -102,7 +107,7 @@ def document(named: Named) -> dict[str, object]:
         "reasoning": _agreed(named, "reasoning"),
         "json_schema": _agreed(named, "json_schema"),
         "embedding_dimensions": _agreed(named, "embedding_dimensions"),
-        "supported_paths": _common([each.paths or None for each in named.models]),
+        "supported_paths": _common([naming.offered(each.paths) or None for each in named.models]),
         "state": _state(named),
     }
 

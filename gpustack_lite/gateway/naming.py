@@ -8,7 +8,8 @@ from gpustack_lite.wire import ModelRoute, NamedRoute
 Order = tuple[ModelRoute, ...]
 SLEEPING = "sleeping"
 _CHAT = "/v1/chat/completions"
-TRANSLATED: Mapping[str, str] = {"/v1/messages": _CHAT, "/v1/messages/count_tokens": _CHAT}
+_MESSAGES = "/v1/messages"
+TRANSLATED: Mapping[str, str] = {_MESSAGES: _CHAT, "/v1/messages/count_tokens": _CHAT}
 """Paths that need not be an engine's own -> the path of the engine that stands in for it."""
 
 
@@ -78,6 +79,11 @@ def serves(route: ModelRoute, path: str) -> bool:
     """Whether its engine may be asked for `path`; of an engine of which nobody knows, the engine decides."""
     paths = route.paths
     return not paths or path in paths or TRANSLATED.get(path) in paths
+
+
+def offered(paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of an engine, and what we make of them; tokens are counted only where the engine lets itself be asked."""
+    return (*paths, _MESSAGES) if _CHAT in paths and _MESSAGES not in paths else tuple(paths)
 
 
 def able(name: str, routes: Order, path: str) -> Order:

@@ -356,6 +356,22 @@ async def test_a_native_stream_that_breaks_ends_with_anthropics_error(world: Wor
     assert broken.value.body["error"]["code"] == "engine_broke"  # type: ignore[index]
 
 
+# --- models
+
+
+async def test_models_are_listed_for_anthropics_client(world: World, client: AsyncAnthropic) -> None:
+    found = [each async for each in client.models.list()]
+    assert [each.id for each in found][-1] == "asleep"
+    assert {each.type for each in found} == {"model"}
+    one = await client.models.retrieve("tiny")
+    assert (one.display_name, one.created_at.year) == ("tiny", 1970)
+    with pytest.raises(anthropic.NotFoundError):
+        await client.models.retrieve("nope")
+    plain = (await world.client.get("/v1/models/chat-only")).json()
+    assert "display_name" not in plain
+    assert "/v1/messages" in plain["supported_paths"]
+
+
 # --- counting tokens
 
 

@@ -93,7 +93,7 @@ async def test_a07_a_name_is_found_in_any_spelling(world: World, name: str, spel
     said = answer.json()
     assert (said["id"], said["object"], said["owned_by"]) == (name, "model", "gpustack-lite")
     assert (said["context_length"], said["tools"], said["json_schema"]) == (4096, True, None)
-    assert said["supported_paths"] == [CHAT, "/v1/completions"]
+    assert said["supported_paths"] == [CHAT, "/v1/completions", "/v1/messages"]
 
 
 async def test_the_engine_hears_its_own_name_and_the_row_has_both(world: World) -> None:

@@ -59,7 +59,7 @@ def test_a_model_has_openais_shape_and_vllms_context_length_and_says_what_it_can
         "reasoning": False,
         "json_schema": True,
         "embedding_dimensions": None,
-        "supported_paths": [CHAT, "/v1/completions"],
+        "supported_paths": [CHAT, "/v1/completions", "/v1/messages"],
         "state": "ready",
     }
 
@@ -85,7 +85,7 @@ def test_several_models_promise_what_all_of_them_keep() -> None:
     other = route("b", paths=(CHAT,), context_length=512, abilities={"tools": False, "json_schema": True})
     said = document(named(table(one, other, routes=(leads("r", "a", "b"),)), "r"))
     assert (said["tools"], said["reasoning"], said["json_schema"]) == (False, None, True)
-    assert (said["context_length"], said["supported_paths"]) == (512, [CHAT])
+    assert (said["context_length"], said["supported_paths"]) == (512, [CHAT, "/v1/messages"])
 
 
 def test_a_name_that_leads_nowhere_is_listed_and_says_so() -> None:
