@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     change_retention: int = 20_000
     request_retention_days: float = 30.0
     file_retention_days: float = 30.0
+    user_files_bytes: int = 8 * 1024**3
     # gateway
     request_body_bytes: int = 32 * 1024**2
     first_byte_seconds: float = 600.0

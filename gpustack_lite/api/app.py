@@ -17,8 +17,10 @@ from gpustack_lite.api.routes import (
     agents,
     auth,
     backends,
+    batches,
     devices,
     events,
+    files,
     gateways,
     instances,
     internal,
@@ -65,6 +67,8 @@ def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:
     errors: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorShape}}
     for part in MANAGEMENT:
         app.include_router(part.router, prefix=PREFIX, responses=errors)
+    for part in (files, batches):
+        app.include_router(part.router, responses=errors)
     for part in (internal, agents, gateways):
         app.include_router(part.router)
     _add_reference(app)

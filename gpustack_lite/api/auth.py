@@ -95,6 +95,7 @@ def needs(need: Need) -> Callable[[Request, Context], Coroutine[Any, Any, Signed
 RowReader = Annotated[SignedInCaller, Depends(needs("rows"))]
 Reader = Annotated[SignedInCaller, Depends(needs("read"))]
 Owner = Annotated[SignedInCaller, Depends(needs("own"))]
+Asker = Annotated[SignedInCaller, Depends(needs("inference"))]
 Admin = Annotated[SignedInCaller, Depends(needs("admin"))]
 
 

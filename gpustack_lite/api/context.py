@@ -20,6 +20,8 @@ from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Heartbeat, RoutesReply
 
 STOPPING_TOPIC = "stopping"
+UPLOADS_AT_ONCE = 16
+"""Files that may arrive at the same time; who comes later is told to try again."""
 STREAMS_READING = 4
 """So many look into the database at once when a change wakes them all; the rest of the server reads there too."""
 
@@ -76,6 +78,7 @@ class Context:
     logs: LogDesk = field(default_factory=LogDesk)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     passwords: Passwords = field(default_factory=Passwords)
 
     def stop(self) -> None:

@@ -20,6 +20,8 @@ OPEN_TO_ALL = frozenset({"/api/v1/auth/login", "/api/agent/v1/join"})
 STRANGER_BODY_BYTES = 64 * 1024
 PERSON_BODY_BYTES = 1024**2
 MACHINE_BODY_BYTES = 32 * 1024**2
+UPLOADS = "/v1/files"
+"""Bounded where they are read."""
 PEOPLE_AT_ONCE = 32
 PEOPLE_WAITING = 512
 _NEVER_WAIT = (*MACHINE_PREFIXES, "/api/internal/")
@@ -131,13 +133,13 @@ def is_canonical(path: str) -> bool:
 
 
 def takes_no_turn(path: str) -> bool:
-    """Machines, and whoever opens a log: that waits for a worker, which is no work here."""
-    return path.startswith(_NEVER_WAIT) or path.endswith("/logs")
+    """Machines, whoever opens a log, which waits for a worker, and uploads, which have a bound of their own."""
+    return path.startswith(_NEVER_WAIT) or path.endswith("/logs") or path == UPLOADS
 
 
 def body_limit(path: str) -> int | None:
-    """Bytes that a body may have; None for an engine's log, which flows through without being kept."""
-    if _LOG_UPLOAD.match(path):
+    """Bytes that a body may have; None for what flows through without being held, a log or a file."""
+    if _LOG_UPLOAD.match(path) or path == UPLOADS:
         return None
     if path in OPEN_TO_ALL:
         return STRANGER_BODY_BYTES

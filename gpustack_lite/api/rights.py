@@ -7,11 +7,11 @@ from typing import Literal
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.errors import Refusal
 
-Need = Literal["rows", "read", "own", "admin"]
-"""rows: what became of own requests; read: look; own: change what belongs to the caller (keys, password);
-admin: change what everybody uses."""
+Need = Literal["rows", "inference", "read", "own", "admin"]
+"""rows: what became of own requests; inference: use models, with the files and batches that belong to that; read: look;
+own: change what belongs to the caller (keys, password); admin: change what everybody uses."""
 
-_SCOPES = {"rows": ("read", "manage", "inference"), "read": ("read", "manage")}
+_SCOPES = {"rows": ("read", "manage", "inference"), "read": ("read", "manage"), "inference": ("inference",)}
 
 
 def refuse(caller: Caller, need: Need) -> Refusal | None:

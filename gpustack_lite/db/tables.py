@@ -408,6 +408,10 @@ class Batch(SQLModel, table=True):
     errors: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     notes: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """OpenAI's `metadata`, a name that SQLModel keeps for itself."""
+    output_expires_seconds: float | None = None
+    """How long its results are kept; None: as long as every file."""
+    digest: str | None = None
+    """Of the secret that its lines are sent with, while they are."""
     created_at: datetime = Field(sa_type=UtcTime)
     began_at: datetime | None = Field(default=None, sa_type=UtcTime)
     ended_at: datetime | None = Field(default=None, sa_type=UtcTime)

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 Handler = Callable[[Call], Awaitable[None]]
 _INSIDE = ("/api/gateway/", "/api/internal/", "/internal/")
 _OURS = ("/v1/", "/v2/")
+_SERVERS = ("/v1/files", "/v1/batches")
+"""What is remembered is the server's."""
+_BELOW_SERVERS = ("/v1/files/", "/v1/batches/")
 _MODEL = "/v1/models/"
 _READING = ("GET", "HEAD")
 
@@ -68,6 +71,8 @@ class Surface:
         elif call.path in inference.PATHS:
             _only(call, "POST")
             await self.inference.serve(call)
+        elif call.path in _SERVERS or call.path.startswith(_BELOW_SERVERS):
+            await self.relaying.relay(call)
         elif call.path.startswith(_OURS):
             await self._show_models(call)
         elif call.path.startswith(_INSIDE):

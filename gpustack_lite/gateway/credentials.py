@@ -74,7 +74,7 @@ def admit(
             raise refused or Refusal("invalid_api_key", status=401)
     if given.carrier == "cookie" and is_forged(method, headers, credential):
         raise Refusal("csrf_token_missing", status=403)
-    if credential.kind == "key" and not scopes.intersection(credential.scopes):
+    if credential.kind != "session" and not scopes.intersection(credential.scopes):
         raise Refusal("key_lacks_scope", status=403, scope=" / ".join(sorted(scopes)))
     return credential
 

@@ -149,7 +149,7 @@ class Entry:
             self.started_at,
             microseconds(now - self.started),
             self.status,
-            credential.id if credential.kind == "key" else None,
+            (credential.id or None) if credential.kind != "session" else None,
             credential.user_id,
             instance_id,
             None if first is None else microseconds(first - self.started),

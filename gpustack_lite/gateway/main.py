@@ -15,7 +15,7 @@ from gpustack_lite.certificates import Certificates
 from gpustack_lite.gateway.leaving import Leaving
 from gpustack_lite.gateway.parts import Chore, Parts
 from gpustack_lite.loop import keep_reconciling
-from gpustack_lite.ports import Ports
+from gpustack_lite.ports import Ports, short_unix_path
 from gpustack_lite.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,17 @@ def _renewal(tls: tuple[int, Certificates] | None) -> list[Chore]:
     return [] if tls is None else [Chore("certificates", tls[1].step, (), certificates.LOOK_SECONDS)]
 
 
+def _inner_socket(path: Path) -> socket.socket:
+    """For the server's own requests. A successor takes the name over; what was accepted before stays."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.unlink(missing_ok=True)
+    bound = socket.socket(socket.AF_UNIX)
+    bound.bind(short_unix_path(beside))
+    beside.chmod(0o600)
+    beside.rename(path)
+    return bound
+
+
 async def _serve(parts: Parts, listen_fd: int, tls: tuple[int, Certificates] | None) -> None:
     parts.begin()
     leaving = Leaving(parts)
@@ -87,6 +98,7 @@ async def _serve(parts: Parts, listen_fd: int, tls: tuple[int, Certificates] | N
     if tls is not None:
         secured = socket.socket(fileno=tls[0])
         servers += [await loop.create_server(parts.door(), sock=secured, backlog=BACKLOG, ssl=tls[1].context)]
+    servers.append(await loop.create_server(parts.door(), sock=_inner_socket(parts.inner_socket), backlog=BACKLOG))
     log.info("gateway_serving", extra={"address": listener.getsockname()})
     _spare_the_collector()
     await leaving.wanted()

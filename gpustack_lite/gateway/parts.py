@@ -64,6 +64,7 @@ class Parts:
     ) -> None:
         self.ports = ports
         self.signals = Signals()
+        self.inner_socket = data_dir / "run" / f"gateway-{index}.sock"
         self._folder = folder = data_dir / "gateway"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         patience = Patience(settings.connect_seconds, settings.first_byte_seconds, settings.idle_seconds)

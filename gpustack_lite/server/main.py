@@ -86,7 +86,7 @@ async def working(settings: Settings, ports: Ports, db: Database, data_dir: Path
     async with db.write() as session:
         await cluster.secret(session, cluster.ENGINE_KEYS, ports.randomness)
     await ensure_admin(context)
-    core = Core(db, signals, ports, settings, epoch=0)
+    core = Core(db, signals, ports, settings.model_copy(update={"data_dir": data_dir}), epoch=0)
     candidate = leadership.Candidate(
         db=db,
         clock=ports.clock,

@@ -139,7 +139,8 @@ def _worker_name(workers: dict[int, Worker], instance: ModelInstance | None) -> 
 
 def credentials(view: Published) -> tuple[Credential, ...]:
     keys = [_of_key(key, user) for key, user in view.keys]
-    return tuple(keys + [_of_session(session, user) for session, user in view.sessions])
+    sessions = [_of_session(session, user) for session, user in view.sessions]
+    return tuple(keys + sessions + _of_batches(view))
 
 
 def _of_key(key: ApiKey, user: User) -> Credential:
@@ -162,6 +163,31 @@ def _of_key(key: ApiKey, user: User) -> Credential:
 
 def limits_of(stored: dict[str, Any] | None) -> Limits | None:
     return Limits.model_validate(stored) if stored else None
+
+
+def _of_batches(view: Published) -> list[Credential]:
+    """Each has the rights of the key that made it, and none once that key is gone."""
+    by_key = {key.id: _of_key(key, user) for key, user in view.keys}
+    found = [_of_user(user) if batch.key_id is None else by_key.get(batch.key_id) for batch, user in view.batches]
+    return [
+        made.model_copy(update={"digest": batch.digest, "kind": "batch"})
+        for made, (batch, _) in zip(found, view.batches, strict=True)
+        if made is not None
+    ]
+
+
+def _of_user(user: User) -> Credential:
+    """What was made in the console, or by the command line on the server, belongs to no key."""
+    return Credential(
+        digest="",
+        kind="batch",
+        id=0,
+        user_id=user.id or 0,
+        user=user.username,
+        role=user.role,
+        scopes=("inference",),
+        user_limits=limits_of(user.limits),
+    )
 
 
 def _of_session(session: LoginSession, user: User) -> Credential:

@@ -8,10 +8,11 @@ from typing import Any
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import backends, cluster, inspections, moves
+from gpustack_lite.db.queries import backends, batches, cluster, inspections, moves
 from gpustack_lite.db.queries.replicas import Fleet, fleet
 from gpustack_lite.db.tables import (
     ApiKey,
+    Batch,
     GatewayRow,
     Inspection,
     LoginSession,
@@ -48,6 +49,7 @@ class Published:
     facts: Mapping[str, Inspection] = field(default_factory=dict)
     """By source: one worker's answer; copies differ in nothing that clients are told."""
     customs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    batches: Sequence[tuple[Batch, User]] = ()
 
     @property
     def leaving(self) -> list[ModelInstance]:
@@ -76,6 +78,7 @@ async def view(session: AsyncSession, now: datetime) -> Published:
         named=list(await session.exec(select(ModelRouteRow).order_by(col(ModelRouteRow.name)))),
         facts={each.source: each for each in answers if each.facts is not None},
         customs={each.name: {"name": each.name, **each.spec} for each in await backends.all_custom(session)},
+        batches=await batches.sent(session),
     )
 
 

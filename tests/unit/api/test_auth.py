@@ -84,11 +84,23 @@ GATEWAY = {
     ("POST", "/api/gateway/v1/usage"),
     ("POST", "/api/gateway/v1/status"),
 }
+INFERENCE = [
+    ("POST", "/v1/files"),
+    ("GET", "/v1/files"),
+    ("GET", "/v1/files/{file_id}"),
+    ("GET", "/v1/files/{file_id}/content"),
+    ("DELETE", "/v1/files/{file_id}"),
+    ("POST", "/v1/batches"),
+    ("GET", "/v1/batches"),
+    ("GET", "/v1/batches/{batch_id}"),
+    ("POST", "/v1/batches/{batch_id}/cancel"),
+]
 RULES: dict[tuple[str, str], str] = (
     dict.fromkeys(OPEN, "open")
     | {("GET", path): "read" for path in READ}
     | {("GET", path): "rows" for path in ROWS}
     | dict.fromkeys(OWN, "own")
+    | dict.fromkeys(INFERENCE, "inference")
     | dict.fromkeys(ADMIN, "admin")
     | dict.fromkeys(WORKER, "worker")
     | dict.fromkeys(GATEWAY, "gateway")

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack_lite.db.queries.publishing import Published
 from gpustack_lite.db.queries.replicas import Fleet
-from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User
+from gpustack_lite.db.tables import ApiKey, Batch, LoginSession, Model, ModelInstance, User
 from gpustack_lite.server.routes import address, credentials, model_routes
 from gpustack_lite.wire import ModelRoute
 from tests.fakes.clock import START
@@ -146,3 +146,16 @@ def test_an_engines_slots_are_told_where_its_options_say_them(
         view(a_model(), a_placed_instance(3, assigned={"backend": backend, "options": options}))
     ).endpoints
     assert endpoint.slots == slots
+
+
+def test_a_batch_has_the_rights_of_the_key_that_made_it_and_none_when_that_is_gone() -> None:
+    given: dict[str, Any] = {"name": "k", "user_id": 7, "prefix": "p", "created_at": START}
+    key = ApiKey(id=2, digest="k", scopes=["inference"], models=["tiny"], **given)
+    made: dict[str, Any] = {"user_id": 7, "endpoint": "e", "input_file_id": "f", "created_at": START}
+    batches = [
+        (Batch(id=f"batch_{key_id}", key_id=key_id, digest=f"b{key_id}", expires_at=START, **made), ADA)
+        for key_id in (2, 3, None)
+    ]
+    _, by_key, by_hand = credentials(view(a_model(), keys=[(key, ADA)], batches=batches))
+    assert (by_key.kind, by_key.digest, by_key.id, by_key.user_id, by_key.models) == ("batch", "b2", 2, 7, ("tiny",))
+    assert (by_hand.kind, by_hand.digest, by_hand.id, by_hand.scopes) == ("batch", "bNone", 0, ("inference",))

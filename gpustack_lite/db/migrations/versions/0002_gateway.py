@@ -110,6 +110,8 @@ def _files_and_batches() -> None:
         sa.Column("failed", sa.Integer(), nullable=False),
         sa.Column("errors", sa.JSON(), nullable=False),
         sa.Column("notes", sa.JSON(), nullable=True),
+        sa.Column("output_expires_seconds", sa.Float(), nullable=True),
+        sa.Column("digest", sa.String(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("began_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
