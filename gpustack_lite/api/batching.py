@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, StrictStr
 
+from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.api.file_forms import checked_seconds
@@ -26,7 +27,7 @@ class ExpiresAfter(Body):
 
 
 class BatchCreate(Body):
-    input_file_id: Annotated[StrictStr, Field(max_length=200)]
+    input_file_id: Annotated[StrictStr, Field(max_length=200, pattern="^[A-Za-z0-9_-]+$")]
     endpoint: Endpoint
     completion_window: Literal["24h"]
     metadata: Annotated[dict[Annotated[str, Field(max_length=64)], Note], Field(max_length=16)] | None = None
@@ -39,6 +40,7 @@ async def create(context: Context, caller: Caller, body: BatchCreate) -> Batch:
         NotFound: no such file.
         Refusal: `batch_file_purpose`, `file_expiry_bad` or `batches_too_many`.
     """
+    rules.check_plain(body.metadata or {}, "metadata")
     now = context.ports.clock.wall()
     keep = None if body.output_expires_after is None else checked_seconds(body.output_expires_after.seconds)
     row = Batch(

@@ -15,6 +15,8 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Randomness
 
 MACHINE_PREFIXES = ("/api/agent/", "/api/gateway/")
+ANY_HOST = (*MACHINE_PREFIXES, "/v1/")
+"""Nothing there answers without a credential, and a browser sends the console's cookie to its own host alone."""
 OPEN_TO_ALL = frozenset({"/api/v1/auth/login", "/api/agent/v1/join"})
 """Their bodies are parsed whoever sends them, so these are small."""
 STRANGER_BODY_BYTES = 64 * 1024
@@ -88,7 +90,7 @@ class Door:
 
     def _refuse(self, scope: Scope, headers: Headers, limit: int | None) -> Refusal | None:
         path: str = scope["path"]
-        if not path.startswith(MACHINE_PREFIXES) and not host_is_ours(headers.get("host", ""), self._hosts):
+        if not path.startswith(ANY_HOST) and not host_is_ours(headers.get("host", ""), self._hosts):
             return Refusal("host_not_ours", status=421, host=headers.get("host", ""))
         if not is_canonical(path):
             return Refusal("path_not_canonical", status=400)

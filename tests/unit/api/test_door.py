@@ -85,6 +85,10 @@ def test_bodies_are_bounded_but_for_an_engines_log(path: str, limit: int | None)
     assert body_limit(path) == limit
 
 
+async def test_models_files_may_be_asked_for_under_any_name_as_models_may(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/v1/files", headers={"host": "models.example"})).status_code == 200
+
+
 async def test_a_foreign_host_is_answered_with_421(client: httpx.AsyncClient) -> None:
     answer = await client.get("/api/v1/models", headers={"host": "evil.example"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (421, "host_not_ours")

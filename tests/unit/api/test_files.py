@@ -1,5 +1,6 @@
 """Files and batches without a gateway: shapes, owners, quotas."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,8 @@ async def test_a_batch_that_has_ended_tells_when_and_why_in_the_readers_language
         ({"endpoint": "/v1/models"}, "field_not_one_of"),
         ({"completion_window": "1h"}, "field_not_one_of"),
         ({"metadata": {"a": 1}}, "field_not_text"),
+        ({"metadata": {"a": "\0"}}, "text_not_whole"),
+        ({"input_file_id": "\ud800"}, "field_not_text"),
         ({"output_expires_after": {"anchor": "created_at", "seconds": 1}}, "file_expiry_bad"),
     ],
 )
@@ -176,7 +179,8 @@ async def test_what_is_wrong_with_a_batch_is_said(
     client: httpx.AsyncClient, changes: dict[str, Any], refused: str
 ) -> None:
     file = await uploaded(client)
-    assert code(await client.post("/v1/batches", json=wanted(file["id"], **changes))) == (400, refused)
+    body, headers = json.dumps(wanted(file["id"]) | changes), {"content-type": "application/json"}
+    assert code(await client.post("/v1/batches", content=body, headers=headers)) == (400, refused)
 
 
 async def test_a_file_for_something_else_is_no_batch(client: httpx.AsyncClient) -> None:
