@@ -167,3 +167,44 @@ def test_usage_of_a_key_is_found_under_its_name(platform: Platform) -> None:
     assert (counted["requests"], counted["completion_tokens"]) == (1, answer.json()["usage"]["completion_tokens"])
     shown = platform.api.get("/api/v1/keys/counted").json()
     assert shown["last_used_at"] is not None
+
+
+def ask(platform: Platform, key: str) -> httpx.Response:
+    """Of a connection of its own."""
+    body = {"model": "org/echo:1", "messages": [{"role": "user", "content": "a b c"}]}
+    headers = {"x-api-key": key}
+    return httpx.post(f"{platform.url}/v1/chat/completions", json=body, headers=headers, trust_env=False, timeout=60)
+
+
+def test_two_gateways_hold_a_limit_together_and_say_429_to_the_rest(platform: Platform) -> None:
+    limits = {"requests_per_minute": 20}
+    made = platform.api.post("/api/v1/keys", json={"name": "limited", "limits": limits}).json()
+    answers = [ask(platform, made["key"]) for _ in range(50)]
+    admitted = [each for each in answers if each.status_code == 200]
+    assert {each.status_code for each in answers} == {200, 429}
+    assert 10 <= len(admitted) <= 31  # 20 * (2 - 1/2) and one for the other gateway
+    assert all(each.headers["x-ratelimit-limit-requests"] == "20" for each in answers)
+    platform.api.delete(f"/api/v1/keys/{made['id']}")
+
+
+def test_every_gateway_hears_of_a_budget_that_is_used_up_and_of_one_that_is_raised(platform: Platform) -> None:
+    made = platform.api.post("/api/v1/keys", json={"name": "budget", "limits": {"tokens_per_month": 20}}).json()
+
+    def codes() -> set[str]:
+        answers = [ask(platform, made["key"]) for _ in range(6)]
+        return {each.json()["error"]["code"] if each.status_code == 429 else "passed" for each in answers}
+
+    platform.until(lambda: codes() == {"insufficient_quota"}, 60)
+    platform.api.patch(f"/api/v1/keys/{made['id']}", json={"limits": {"tokens_per_month": 1_000_000}})
+    assert codes() == {"passed"}
+    platform.api.delete(f"/api/v1/keys/{made['id']}")
+
+
+def test_a_key_that_is_disabled_works_nowhere_when_the_answer_is_there_and_says_so(platform: Platform) -> None:
+    made = platform.api.post("/api/v1/keys", json={"name": "switched"}).json()
+    for enabled, expected in ((False, 401), (True, 200)):
+        assert platform.api.patch(f"/api/v1/keys/{made['id']}", json={"enabled": enabled}).status_code == 200
+        assert [models_status(platform, made["key"]) for _ in range(6)] == [expected] * 6
+    platform.api.patch(f"/api/v1/keys/{made['id']}", json={"enabled": False})
+    assert ask(platform, made["key"]).json()["error"]["code"] == "key_disabled"
+    platform.api.delete(f"/api/v1/keys/{made['id']}")
