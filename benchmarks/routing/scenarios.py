@@ -40,10 +40,10 @@ class Scenario:
 
 SCENARIOS = (
     Scenario("long shared prefixes", 4, 5, 420, 12, 8, expectation="TTFT p50 <= 0.6x"),
-    Scenario("short prompts", 2, 20, 0, 16, 12, expectation="no gain, no loss"),
+    Scenario("short prompts", 2, 15, 0, 16, 12, expectation="no gain, no loss"),
     Scenario("equal speeds", 2, 12, 0, 150, 12, expectation="no loss"),
     Scenario("one replica at a third", 3, 12, 0, 150, 12, slow=1 / 3, think_seconds=1.5, expectation="gain"),
-    Scenario("speeds that swap", 2, 30, 0, 100, 12, slow=1 / 3, swaps=True, expectation="gain"),
+    Scenario("speeds that swap", 2, 24, 0, 100, 12, slow=1 / 3, swaps=True, expectation="gain"),
 )
 
 

@@ -1,7 +1,7 @@
 """/metrics: the few numbers of this process, in Prometheus' text format, for whoever may read."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gpustack_lite.gateway import credentials
@@ -20,6 +20,8 @@ class Metrics:
         self._disk = disk
         self._cli_token_file = cli_token_file
         self._answers: Counter[tuple[str, int]] = Counter()
+        self.sections: list[Callable[[], Iterable[str]]] = []
+        """Each gives lines of its own."""
 
     def count(self, call: Call) -> None:
         self._answers[_plane(call.path), call.status or CLIENT_GONE] += 1
@@ -41,6 +43,8 @@ class Metrics:
             lines.append(f'gpustack_lite_requests_total{{plane="{plane}",status="{status}"}} {count}')
         for name, gauge in self._gauges.items():
             lines += [f"# TYPE gpustack_lite_{name} gauge", f"gpustack_lite_{name} {gauge():g}"]
+        for section in self.sections:
+            lines += section()
         return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from uvicorn import Config
 
-from gpustack_lite.gateway import spending
+from gpustack_lite.gateway import speeds, spending
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
@@ -106,6 +106,7 @@ class Parts:
         self.writer = UsageWriter(self.ledger, self.spool, ports, self.signals)
         self.courier = UsageCourier(gateway_id, self.spool, server, self.limiter.were_taken)
         self.surface = self._surface(settings, server, data_dir / "run" / "cli_token")
+        self.surface.metrics.sections.append(lambda: speeds.lines(self.table.models.values(), self.balancer.replicas))
         self.house.lane = ProtocolLane(self.surface)
 
     def _surface(self, settings: Settings, server: ServerClient, cli_token_file: Path) -> Surface:

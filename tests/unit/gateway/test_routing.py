@@ -43,7 +43,7 @@ def test_a_slow_replica_gets_less(against: str) -> None:
 
 @OTHERS
 def test_speeds_that_swap_are_learned_again(against: str) -> None:
-    swapping = BY_NAME["speeds that swap"]
+    swapping = replace(BY_NAME["speeds that swap"], rounds=40)
     assert ratio(swapping, against, mean_seconds) <= 0.95
     late = swapping.count * 3 // 4
     assert ratio(swapping, against, lambda measured: mean_seconds(measured, late)) <= 0.9
