@@ -23,6 +23,8 @@ ALONE = 0.25
 """A request counts as alone when the work before it is at most this part of its own: then it tells speeds."""
 AFFINITY_FACTOR = 1.25
 """A replica that has the beginning cached is taken unless it would be done later than the best by more than this."""
+ABOUT_EQUAL = 1.25
+"""Predictions that differ by less are no reason to let one replica wait for another's work."""
 OPTIMISM = 0.7
 """What was not seen for long may have become faster, down to this part of the time that was learned."""
 FORGETTING_CHOICES = 100
@@ -201,20 +203,21 @@ class Balancer:
             alone = replica.alone_seconds(new, answer)
             finish = alone + replica.share * (replica.work_seconds + self.elsewhere.get(id_, 0) * alone)
             finishes.append(finish / max(1e-6, weights.get(each.worker, 1.0)) if weights else finish)
-        best = self._soonest(known, finishes)
+        best = self._soonest(known, busy, finishes)
         if cached:
             warm = max(range(len(able)), key=lambda at: (cached.get(able[at].instance_id, 0), -finishes[at]))
             return warm if finishes[warm] <= AFFINITY_FACTOR * finishes[best] else best
         return self._due(known, busy, finishes, best)
 
-    def _soonest(self, known: Sequence[Replica], finishes: Sequence[float]) -> int:
-        """What was not seen for long is hoped to be faster by now; among equals each has its turn."""
-        best, least = 0, (float("inf"), 0)
-        for at, replica in enumerate(known):
-            hope = max(OPTIMISM, 1.0 - (self._choices - replica.seen_at) / FORGETTING_CHOICES)
-            if (mine := (finishes[at] * hope, replica.chosen_at)) < least:
-                best, least = at, mine
-        return best
+    def _soonest(self, known: Sequence[Replica], busy: Sequence[int], finishes: Sequence[float]) -> int:
+        """What was not seen for long is hoped to be faster; of about equal ones the least busy, then each in turn."""
+        hoped = [
+            finish * max(OPTIMISM, 1.0 - (self._choices - replica.seen_at) / FORGETTING_CHOICES)
+            for finish, replica in zip(finishes, known, strict=True)
+        ]
+        about = ABOUT_EQUAL * min(hoped)
+        near = [at for at, hope in enumerate(hoped) if hope <= about]
+        return min(near, key=lambda at: (busy[at], hoped[at], known[at].chosen_at))
 
     def _due(self, known: Sequence[Replica], busy: Sequence[int], finishes: Sequence[float], best: int) -> int:
         """Now and then an idle one is seen again; the slower it was, the rarer, because somebody pays for it."""
