@@ -14,6 +14,7 @@ from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
 from gpustack_lite.gateway.rows import Row
 from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others
 from gpustack_lite.gateway.spending import Spending
+from gpustack_lite.gateway.windows import KEPT_SECONDS
 from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute, RoutesReply
 
 BYTES_PER_TOKEN = 4
@@ -62,25 +63,26 @@ class LimitReached(Later):
 class Hold:
     """One admitted request. `fields` are the x-ratelimit headers of its answer."""
 
-    __slots__ = ("_meters", "_now", "fields")
+    __slots__ = ("_meters", "_now", "_reserved", "fields")
 
     def __init__(
         self,
         fields: tuple[Field, ...] = (),
         meters: tuple[Meter, ...] = (),
-        tokens: int = 0,
+        reserved: int = 0,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.fields = fields
-        self._meters = tuple((meter, meter.reservation(tokens)) for meter in meters) if meters else ()
+        self._meters = meters
+        self._reserved = reserved
         self._now = now
 
     def leave(self, tokens: int | None) -> None:
         """The request has ended, however it did; `tokens` is what it used in all, None where nobody knows."""
         if self._meters:
             now, meters, self._meters = self._now(), self._meters, ()
-            for meter, reserved in meters:
-                meter.leave(now, reserved, tokens or 0)
+            for meter in meters:
+                meter.leave(now, self._reserved, tokens or 0)
 
 
 UNLIMITED = Hold()
@@ -135,7 +137,7 @@ class Limiter:
             if not meter.passes(now, tokens, others) or (meter.has_budget and any(self._no_budget(subject, meter))):
                 raise self._refusal(party, now, tokens, others)
         for meter in party.meters:
-            meter.enter(now, meter.reservation(tokens))
+            meter.enter(now, tokens)
         return Hold(_fields(party.meters, now, others), party.meters, tokens, self.now)
 
     def _party(self, credential: Credential, route: ModelRoute) -> Party:
@@ -163,7 +165,7 @@ class Limiter:
         refusals = [each for subject, meter in party.members for each in self._no_budget(subject, meter)]
         for subject, meter in party.members:
             for measure, count, limit in _counts(meter):
-                amount = meter.reservation(tokens) if measure == "tokens" else 1
+                amount = min(tokens, limit) if measure == "tokens" else 1
                 if count.room(limit, now, others) < amount:
                     refusals.append(LimitReached(subject, measure, limit, count.wait(limit, amount, now, others)))
         longest = max(refusals, key=lambda each: each.seconds)
@@ -272,9 +274,12 @@ def _counts(meter: Meter) -> Iterator[tuple[Measure, Count, int]]:
 
 def _fields(meters: tuple[Meter, ...], now: float, others: Others) -> tuple[Field, ...]:
     """Of the limit that leaves least, as OpenAI writes them."""
+    fields: tuple[Field, ...] = ()
     requests = [(each.requests, limit) for each in meters if (limit := each.limits.requests_per_minute) is not None]
+    if requests:
+        fields = _spelled(_REQUESTS, requests, now, others)
     tokens = [(each.tokens, limit) for each in meters if (limit := each.limits.tokens_per_minute) is not None]
-    return _spelled(_REQUESTS, requests, now, others) + _spelled(_TOKENS, tokens, now, others)
+    return fields + _spelled(_TOKENS, tokens, now, others) if tokens else fields
 
 
 _REQUESTS = (b"x-ratelimit-limit-requests", b"x-ratelimit-remaining-requests", b"x-ratelimit-reset-requests")
@@ -284,18 +289,20 @@ _TOKENS = (b"x-ratelimit-limit-tokens", b"x-ratelimit-remaining-tokens", b"x-rat
 def _spelled(
     names: tuple[bytes, bytes, bytes], counts: list[tuple[Count, int]], now: float, others: Others
 ) -> tuple[Field, ...]:
-    if not counts:
-        return ()
     count, limit = counts[0]
     remaining = count.remaining(limit, now, others)
     for other, other_limit in counts[1:]:
         left = other.remaining(other_limit, now, others)
         if (left, other_limit) < (remaining, limit):
             count, limit, remaining = other, other_limit, left
-    return (names[0], b"%d" % limit), (names[1], b"%d" % remaining), (names[2], _duration(count.reset(now)))
+    reset = _DURATIONS[min(KEPT_SECONDS, math.ceil(count.reset(now)))]
+    return (names[0], b"%d" % limit), (names[1], b"%d" % remaining), (names[2], reset)
 
 
-def _duration(seconds: float) -> bytes:
+def _duration(seconds: int) -> bytes:
     """OpenAI's spelling: 1s, 6m0s."""
-    minutes, rest = divmod(math.ceil(seconds), 60)
+    minutes, rest = divmod(seconds, 60)
     return b"%dm%ds" % (minutes, rest) if minutes else b"%ds" % rest
+
+
+_DURATIONS = tuple(_duration(seconds) for seconds in range(KEPT_SECONDS + 1))

@@ -35,12 +35,8 @@ class Meter:
 
     # --- the minute --------------------------------------------------------------------------------------------------
 
-    def reservation(self, tokens: int) -> int:
-        """What is larger than the whole limit waits until nothing else is counted, and passes then."""
-        limit = self.limits.tokens_per_minute
-        return tokens if limit is None or tokens < limit else limit
-
     def passes(self, now: float, tokens: int, others: Others) -> bool:
+        """What wants more tokens than the whole limit waits until nothing else is counted."""
         limits = self.limits
         if (limit := limits.requests_per_minute) is not None and self.requests.room(limit, now, others) < 1:
             return False

@@ -59,6 +59,8 @@ class Count:
         return left if unheard <= 0 else min(left, (left + unheard) / others.gateways - unheard)
 
     def remaining(self, limit: int, now: float, others: Others) -> int:
+        if others.gateways <= 1:
+            return max(0, limit - self.own(now))
         return max(0, math.floor(_share(limit, others) - self._taken(now, others)))
 
     def _taken(self, now: float, others: Others) -> float:

@@ -96,7 +96,11 @@ def test_a_request_larger_than_the_limit_passes_when_nothing_else_is_counted() -
     refused = desk.refusal(limits, tokens=5000)
     assert refused.seconds == 61
     desk.clock.advance(refused.seconds)
-    desk.enter(limits, tokens=5000)
+    hold = desk.enter(limits, tokens=5000)
+    assert shown(hold.fields)["x-ratelimit-remaining-tokens"] == "0"
+    desk.refusal(limits, tokens=1)
+    hold.leave(40)
+    desk.enter(limits, tokens=60)
 
 
 def test_what_nobody_counted_is_not_charged_and_leaving_twice_counts_once() -> None:
