@@ -6,6 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 
+from gpustack_lite.gateway.answers import of_refusal
+from gpustack_lite.gateway.anthropic.rewriters import Translated
+from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.splicing import Splice, respelling, splice_for
 from gpustack_lite.gateway.sse import EventFilter
@@ -24,7 +27,8 @@ THINKING = b"data: {" + _HEAD + b'"model":"qwen",' + _THOUGHT + b"}\n\n"
 PLAIN, NAMED = (lambda: None), (lambda: Splice("gpt-4o", None))
 SPELT = lambda: Splice(None, respelling("reasoning", "reasoning_content"))  # noqa: E731
 BOTH = lambda: Splice("gpt-4o", respelling("reasoning", "both"))  # noqa: E731
-STREAMS: dict[str, tuple[bytes, Callable[[], Splice | None]]] = {
+MESSAGE = lambda: Translated("gpt-4o", (), lambda refusal: of_refusal(refusal, "en"))  # noqa: E731
+STREAMS: dict[str, tuple[bytes, Callable[[], Rewriter | None]]] = {
     "passed as it came": (IN_FRONT, PLAIN),
     "name in front of the choices (vLLM)": (IN_FRONT, NAMED),
     "name behind the choices (llama.cpp)": (BEHIND, NAMED),
@@ -32,10 +36,11 @@ STREAMS: dict[str, tuple[bytes, Callable[[], Splice | None]]] = {
     "reasoning: looked for, not there": (IN_FRONT, SPELT),
     "reasoning: renamed": (THINKING, SPELT),
     "name, and reasoning doubled": (THINKING, BOTH),
+    "a chunk told as Anthropic's event": (IN_FRONT, MESSAGE),
 }
 
 
-def through(event: bytes, splice: Splice | None, count: int) -> float:
+def through(event: bytes, splice: Rewriter | None, count: int) -> float:
     """Seconds for one stream of `count` events, one in each packet."""
     events = EventFilter(hides_usage=False, rewriter=splice)
     start = time.process_time()

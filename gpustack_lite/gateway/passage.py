@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import answers, engine_errors, media, requests, tokens
+from gpustack_lite.gateway import answers, anthropic, engine_errors, media, requests, tokens
 from gpustack_lite.gateway.answers import Document
 from gpustack_lite.gateway.call import Call
 from gpustack_lite.gateway.engine_failures import refusal_of
@@ -17,6 +17,8 @@ from gpustack_lite.relay.failures import UpstreamFailed
 ENDS_WITH_DONE = frozenset({"/v1/chat/completions", "/v1/completions"})
 TRANSLATED_BYTES = 64 * 1024**2
 """The longest answer that is held to be translated."""
+_MESSAGE_STOP = b"message_stop"
+_TAIL_BYTES = 256
 _SSE = b"text/event-stream"
 _UNBUFFERED = (b"x-accel-buffering", b"no")
 
@@ -167,14 +169,23 @@ class Passage:
         await self.call.finish(last)
 
     async def _pass_events(self, events: EventFilter) -> None:
+        tail = b""
         while data := await self.answer.read():
             passed = events.feed(data)
             self.entry.note_content(self.now())
+            if self.answer.is_close_delimited:
+                tail = (tail + data)[-_TAIL_BYTES:]
             if passed:
                 await self.call.write(passed)
-        path = self.path or self.call.path
-        if self.answer.is_close_delimited and path in ENDS_WITH_DONE and not events.is_done:
+        if self.answer.is_close_delimited and not self._is_whole(events, tail):
             raise UpstreamFailed("closed_early", has_answered=True)  # the end of its process looks the same
+
+    def _is_whole(self, events: EventFilter, tail: bytes) -> bool:
+        """Of a stream that ends with its connection; a path that has no mark of an end is believed."""
+        path = self.path or self.call.path
+        if path == anthropic.MESSAGES:
+            return _MESSAGE_STOP in tail
+        return events.is_done or path not in ENDS_WITH_DONE
 
     async def _break_off(self, failure: UpstreamFailed) -> None:
         """Say that it broke and close: no finish reason and no [DONE] that the engine did not send."""

@@ -340,20 +340,44 @@ async def test_messages_pass_untouched_where_the_engine_speaks_them(world: World
     assert (row.prompt_tokens, row.completion_tokens) == (4, 2)
 
 
-async def test_a_native_stream_that_breaks_ends_with_anthropics_error(world: World, client: AsyncAnthropic) -> None:
-    start = b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message",'
-    start += b'"role":"assistant","model":"native","content":[],"usage":{"input_tokens":4,"output_tokens":1}}}\n\n'
+START = b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",'
+START += b'"model":"native","content":[],"usage":{"input_tokens":4,"output_tokens":1}}}\n\n'
+STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+UNTIL_CLOSED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
+
+@pytest.mark.parametrize("is_reset", [True, False], ids=["reset", "closed before its end"])
+async def test_a_native_stream_that_breaks_ends_with_anthropics_error(
+    world: World, client: AsyncAnthropic, is_reset: bool
+) -> None:
     async def script(_: Request, talk: Talk) -> None:
-        await talk.send(SSE_HEAD)
-        await talk.events(start)
-        await talk.reset()
+        if is_reset:
+            await talk.send(SSE_HEAD)
+            await talk.events(START)
+            await talk.reset()
+        else:
+            await talk.send(UNTIL_CLOSED, START)
+            await talk.close()
 
     world.engine.script = script
-    with pytest.raises(anthropic.APIStatusError) as broken:
+
+    async def read() -> None:
         async for _ in await client.messages.create(model="native", max_tokens=9, messages=HELLO, stream=True):
             pass
+
+    with pytest.raises(anthropic.APIStatusError) as broken:
+        await read()
     assert broken.value.body["error"]["code"] == "engine_broke"  # type: ignore[index]
+
+
+async def test_a_native_stream_that_ends_with_its_connection_is_whole(world: World, client: AsyncAnthropic) -> None:
+    async def script(_: Request, talk: Talk) -> None:
+        await talk.send(UNTIL_CLOSED, START, STOP[:30], STOP[30:])
+        await talk.close()
+
+    world.engine.script = script
+    stream = await client.messages.create(model="native", max_tokens=9, messages=HELLO, stream=True)
+    assert [event.type async for event in stream] == ["message_start", "message_stop"]
 
 
 # --- models

@@ -17,6 +17,7 @@ from pydantic import BaseModel, SecretStr
 
 from tests.fakes.gateway_world import KEY, World
 from tests.fakes.openai_shapes import AUDIO, VECTOR, engine
+from tests.fakes.scripted_engine import SSE_HEAD, Request, Talk
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 WEATHER: dict[str, Any] = {
@@ -98,6 +99,19 @@ async def test_a_response_is_answered_streamed_and_counted(world: World, client:
         return [(r.prompt_tokens, r.completion_tokens, r.cached_tokens, r.reasoning_tokens) for r in found]
 
     await world.server.until(lambda: counts() == [(9, 4, 2, 1)] * 2)
+
+
+async def test_a_response_that_breaks_raises(world: World, client: AsyncOpenAI) -> None:
+    async def breaks(_: Request, talk: Talk) -> None:
+        await talk.send(SSE_HEAD)
+        await talk.events(b'event: response.created\ndata: {"type":"response.created"}\n\n')
+        await talk.reset()
+
+    world.engine.script = breaks
+    stream = await client.responses.create(model="tiny", input="hi", stream=True)
+    with pytest.raises(openai.APIError, match="ended its answer before it was complete"):
+        _ = [event async for event in stream]
+    world.engine.script = engine
 
 
 async def test_embeddings_come_as_numbers(client: AsyncOpenAI) -> None:
