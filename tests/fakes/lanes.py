@@ -209,6 +209,8 @@ class Outcome:
 
 
 _ID = re.compile(rb"\bid-[0-9a-f]+\b")
+_STARTED_AT = re.compile(rb'"started_at":"[^"]*",')
+"""Each lane has a clock, which a test moves on only while somebody waits: they need not stay together."""
 
 
 def _names() -> Callable[[bytes], bytes]:
@@ -314,7 +316,7 @@ class Memory:
     def _rows(self) -> list[bytes]:
         rows = self.parts.ledger.waiting()
         self.parts.ledger.forget(len(rows))
-        return rows
+        return [_STARTED_AT.sub(b"", row) for row in rows]
 
     def _since(self, before: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         now = self.parts.surface.metrics._answers
