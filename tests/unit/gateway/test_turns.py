@@ -324,3 +324,14 @@ async def test_a_wake_that_nobody_could_hear_is_forgotten_when_nobody_waits() ->
     house.now += 6
     house.turns.sweep()
     assert house.turns.status()["wake"] == ()
+
+
+async def test_gateways_share_what_a_replica_takes() -> None:
+    house = House(route("m", 1, serving=Serving(in_flight_per_replica=4)))
+    house.turns.heed(GatewayOrders(gateways=2))
+    places = [house.held(), house.held()]
+    assert house.take() is None
+    waiting = house.join()
+    house.turns.heed(GatewayOrders(gateways=1))
+    places.append(place_of(waiting))
+    assert len({each.endpoint.instance_id for each in places}) == 1
