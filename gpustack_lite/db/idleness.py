@@ -11,6 +11,8 @@ from gpustack_lite.wire import Serving
 
 COARSENESS = 4
 """The time of the last use is written down when it is older than this part of `sleep_after_seconds`."""
+SILENT = timedelta(seconds=15)
+"""A gateway speaks every second and is written down every five: one that is silent may be serving unheard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def may_sleep(
     if limit is None or model.asleep or model.stopped or not _rests(instances):
         return None
     seconds = idle_seconds(model, instances, now, since)
-    if seconds < limit * (1 + 1 / COARSENESS) or _is_wanted(model, instances, gateways):
+    if seconds < limit * (1 + 1 / COARSENESS) or _is_wanted(model, instances, gateways, now):
         return None
     return Idle(model.id or 0, seconds)
 
@@ -62,6 +64,8 @@ def _rests(instances: Sequence[ModelInstance]) -> bool:
     return ready > 0 and all(each.state == State.READY or each.gave_up for each in alive)
 
 
-def _is_wanted(model: Model, instances: Sequence[ModelInstance], gateways: Iterable[GatewayRow]) -> bool:
+def _is_wanted(model: Model, instances: Sequence[ModelInstance], gateways: Iterable[GatewayRow], now: datetime) -> bool:
     ids = {str(each.id) for each in instances}
-    return any(each.queued.get(model.name) or ids & set(each.leases) for each in gateways)
+    return any(
+        each.queued.get(model.name) or ids & set(each.leases) or now - each.seen_at > SILENT for each in gateways
+    )

@@ -54,6 +54,7 @@ def test_others_do_not(given: dict[str, Any]) -> None:
         pytest.param([an_instance(3, "ready", ready_at=ago(20))], [], id="ready for a moment only"),
         pytest.param([READY], [a_gateway(leases={"3": 1})], id="a request is in flight"),
         pytest.param([READY], [a_gateway(queued={"m": 1})], id="a request waits"),
+        pytest.param([READY], [a_gateway(seen_at=ago(16))], id="a gateway is silent and may be serving"),
     ],
 )
 def test_what_loads_or_is_wanted_stays(instances: list[ModelInstance], gateways: list[GatewayRow]) -> None:
