@@ -30,3 +30,8 @@ class Gate:
         if scopes is INFERENCE and credential.expires_at is None:
             call.head.admitted = revision, credential
         return credential
+
+    def known(self, call: Call) -> Credential | None:
+        """Whose credential it is, whether or not it still holds."""
+        given = credentials.presented(call.headers)
+        return None if given is None else self._table.credential(credentials.digest(given.secret))

@@ -107,7 +107,7 @@ class Inference:
         self._dialects = Dialects()
 
     async def serve(self, call: Call) -> None:
-        credential = self._gate.admit(call)
+        credential = self._admit(call)
         uploads = self._form_uploads if call.path in forms.PATHS else self._uploads
         opened = self._ledger.open(call.id, credential, "", call.path, shown_id=call.shown_id.decode())
         with uploads.held(call) as upload, opened as entry:
@@ -118,6 +118,17 @@ class Inference:
             entry.hold = self._limiter.enter(credential, wish.routes[0], prompt_bytes, wish.ask.most_tokens)
             call.extra_fields += entry.hold.fields
             await self._try_replicas(call, wish, entry)
+
+    def _admit(self, call: Call) -> Credential:
+        """A key that is known and may not pass leaves a row too: its owner will ask why."""
+        try:
+            return self._gate.admit(call)
+        except Refusal as refusal:
+            if owner := self._gate.known(call):
+                entry = self._ledger.open(call.id, owner, "", call.path, shown_id=call.shown_id.decode()).entry
+                entry.end(refusal.status, refusal.code)
+                self._ledger.close(entry)
+            raise
 
     async def _form_wish(self, call: Call, upload: FormUpload, credential: Credential, entry: Entry) -> Wish:
         fields = await upload.read()

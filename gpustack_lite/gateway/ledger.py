@@ -63,9 +63,7 @@ class Entry:
 
     def asks_for(self, name: str, *, is_stream: bool) -> None:
         """What the client wants, in its own words."""
-        self.model = self.public_name = (
-            name if name.isprintable() and len(name) <= rows.LONGEST_NAME else storable(name)
-        )
+        self.model = self.public_name = storable(name)
         self.is_stream = is_stream
 
     def reach(self, instance_id: int, worker: str = "") -> None:

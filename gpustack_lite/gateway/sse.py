@@ -14,7 +14,8 @@ LONGEST_EVENT_BYTES = 4 * 1024**2
 """A longer one is passed on in pieces: nobody holds an image for the sake of a token count."""
 _BOUNDARY = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_CONTENT = re.compile(rb'"(?:content|text|reasoning_content|reasoning|arguments|thinking)":\s?"[^"]')
+_CONTENT = re.compile(rb'"(?:content|text|reasoning_content|reasoning|arguments|thinking|delta|partial_json)":\s?"[^"]')
+"""Where chat, completions, responses and messages put what the model wrote: at least one token each time."""
 _DONE = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
 _ERROR = re.compile(rb'(?:^|[\r\n])(?:data: ?\{\s*"error"|event: ?error[\r\n])')
 _NULL_USAGE_END = re.compile(rb',\s?"usage":\s?null\}(?=[\r\n])')

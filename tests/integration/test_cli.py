@@ -199,6 +199,22 @@ def test_a_key_is_shown_once_works_and_is_deleted(platform: Platform, echo: str)
     assert "gpustack-lite login" in refused.stderr
 
 
+def test_a_request_is_found_by_the_id_that_its_answer_said(platform: Platform, echo: str) -> None:
+    document_ = {"model": echo, "messages": [{"role": "user", "content": "hi"}]}
+    headers = {"Authorization": f"Bearer {platform.key()}", "X-Request-ID": "what-i-saw"}
+    assert platform.api.post("/v1/chat/completions", json=document_, headers=headers).status_code == 200
+    refused = platform.api.post("/v1/chat/completions", json=document_ | {"model": "no"}, headers=headers)
+    assert refused.status_code == 404
+    platform.until(lambda: document(platform, "requests", "list", "--request", "what-i-saw")["total"] == 2, seconds=30)
+    (served,) = document(platform, "requests", "list", "--status", "2xx", "--request", "what-i-saw")["items"]
+    assert (served["model"], served["why"], served["worker"] is None) == (echo, None, False)
+    shown = run(platform, "requests", "show", "what-i-saw", GPUSTACK_LITE_LANG="zh").stdout
+    assert "model_not_found" in shown
+    assert "当时不存在模型 no" in shown
+    assert served["request_id"] in run(platform, "requests", "list").stdout
+    assert run(platform, "requests", "show", "never-seen").returncode == 1
+
+
 def test_usage_is_summed(platform: Platform, echo: str) -> None:
     run(platform, "chat", echo, "count me")
     rows = platform.until(lambda: document(platform, "usage", "--by", "model")["items"], seconds=30)

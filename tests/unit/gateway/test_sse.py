@@ -126,3 +126,22 @@ def test_an_error_event_is_one_data_line() -> None:
     event = error_event({"error": {"message": "two\nlines"}})
     assert event.endswith(b"\n\n")
     assert json.loads(data_of(event)) == {"error": {"message": "two\nlines"}}
+
+
+@pytest.mark.parametrize(
+    ("data", "frames"),
+    [
+        pytest.param(b'{"choices":[{"delta":{"content":"hi"}}]}', 1, id="chat"),
+        pytest.param(b'{"choices":[{"delta":{"role":"assistant","content":""}}]}', 0, id="the first frame of a chat"),
+        pytest.param(b'{"choices":[{"text":"hi"}]}', 1, id="completions"),
+        pytest.param(b'{"type":"response.output_text.delta","delta":"hi"}', 1, id="responses"),
+        pytest.param(b'{"type":"content_block_delta","delta":{"type":"text_delta","text":"hi"}}', 1, id="messages"),
+        pytest.param(
+            b'{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{"}}', 1, id="a tool"
+        ),
+    ],
+)
+def test_frames_with_content_are_counted_in_every_dialect(data: bytes, frames: int) -> None:
+    events = EventFilter(hides_usage=False)
+    events.feed(b"data: " + data + b"\n\n")
+    assert events.content_frames == frames
