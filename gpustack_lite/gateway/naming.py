@@ -96,5 +96,5 @@ def able(name: str, routes: Order, path: str) -> Order:
         return routes
     found = tuple(route for route in routes if serves(route, path))
     if not found:
-        raise NotServed(name, path, sorted({each for route in routes for each in route.paths}))
+        raise NotServed(name, path, sorted({each for route in routes for each in offered(route.paths)}))
     return found

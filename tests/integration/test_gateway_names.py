@@ -154,7 +154,7 @@ async def test_a_path_that_the_engine_lacks_is_refused_before_it_is_asked(world:
     answer = await world.client.post("/v1/embeddings", json={"model": ALIAS, "input": "x"})
     said = answer.json()["error"]
     assert (answer.status_code, said["code"]) == (404, "path_not_served")
-    assert f"{CHAT}, /v1/completions" in said["message"]
+    assert f"{CHAT}, /v1/completions, /v1/messages" in said["message"]
     assert world.engine.requests == []
 
 

@@ -164,7 +164,8 @@ def test_a_path_is_asked_of_engines_that_serve_it(paths: tuple[str, ...], path: 
     said = refused.value.document("en")["error"]
     assert isinstance(said, dict)
     assert (refused.value.status, said["code"]) == (404, "path_not_served")
-    assert said["message"] == f"The engine behind the model m does not serve {path}: it serves {', '.join(paths)}."
+    served = ", ".join([*paths, *(["/v1/messages"] if CHAT in paths else [])])
+    assert said["message"] == f"The engine behind the model m does not serve {path}: it serves {served}."
 
 
 def test_of_several_models_those_that_serve_the_path_are_asked() -> None:
