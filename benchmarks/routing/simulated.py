@@ -1,6 +1,7 @@
 """The scenarios in a time that passes at once: two engines that work on one request after the other."""
 
 import heapq
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,21 +43,27 @@ def _common(one: bytes, other: bytes) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def run(scenario: Scenario, make: Callable[[int, Callable[[], float]], Policy], seed: str) -> list[Measured]:
+def run(
+    scenario: Scenario, make: Callable[[int, Callable[[], float]], Policy], seed: str, wavering: float = 0.0
+) -> list[Measured]:
     now = 0.0
     engines = [Engine(), Engine()]
     policy = make(2, lambda: now)
     waiting = [iter(each) for each in questions(scenario, seed)]
     events: list[tuple[float, int, Callable[[], None]]] = []
     measured: list[Measured] = []
-    order, thinks = 0, random.Random(seed)
+    order, thinks, noise = 0, random.Random(seed), random.Random(f"{seed} noise")
+
+    def wavers() -> float:
+        """A machine that others use too: now and then everything takes twice as long."""
+        return math.exp(noise.gauss(0.0, wavering)) if wavering else 1.0
 
     def ask(user: int) -> None:
         asked = next(waiting[user], None)
         if asked is None:
             return
         replica, flight = policy.begin(asked)
-        seen, ended_at = _serve(engines[replica], asked, scenario.speed(replica, len(measured)), now)
+        seen, ended_at = _serve(engines[replica], asked, scenario.speed(replica, len(measured)) * wavers(), now)
 
         def end() -> None:
             policy.end(replica, flight, seen)

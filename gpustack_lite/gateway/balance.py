@@ -1,5 +1,6 @@
 """Which replica will be done first with this prompt: speeds are learned from what passes, nothing is asked."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -24,7 +25,10 @@ ALONE = 0.25
 AFFINITY_FACTOR = 1.25
 """A replica that has the beginning cached is taken unless it would be done later than the best by more than this."""
 ABOUT_EQUAL = 1.25
-"""Predictions that differ by less are no reason to let one replica wait for another's work."""
+MOST_DOUBT = 1.1
+"""Predictions that differ by less than a quarter, or by less than what they are usually off by (at most threefold), are
+no reason to let a request wait behind another's work: where a machine's speed wavers, the less busy replica is best."""
+DOUBTING = 0.1
 OPTIMISM = 0.7
 """What was not seen for long may have become faster, down to this part of the time that was learned."""
 FORGETTING_CHOICES = 100
@@ -83,6 +87,8 @@ class Replica:
     chosen_at: int = 0
     """The numbers of the choices at which it was last heard of, and last chosen."""
     share: float = SHARE
+    doubt: float = 0.0
+    """How far predictions are off, as the mean of |ln(came / predicted)|."""
     work_seconds: float = 0.0
     """What all that is in flight there would take, each alone."""
     attempt: int = 0
@@ -215,7 +221,8 @@ class Balancer:
             finish * max(OPTIMISM, 1.0 - (self._choices - replica.seen_at) / FORGETTING_CHOICES)
             for finish, replica in zip(finishes, known, strict=True)
         ]
-        about = ABOUT_EQUAL * min(hoped)
+        doubt = min(MOST_DOUBT, 2.0 * max(replica.doubt for replica in known))
+        about = max(ABOUT_EQUAL, math.exp(doubt)) * min(hoped)
         near = [at for at, hope in enumerate(hoped) if hope <= about]
         return min(near, key=lambda at: (busy[at], hoped[at], known[at].chosen_at))
 
@@ -337,6 +344,9 @@ def learn(replica: Replica, flight: Flight, seen: Observation, weight: float) ->
     alone = replica.alone_seconds(_new_tokens(flight, seen), tokens)
     known_now = replica.alone_seconds(flight.new_tokens, flight.answer_tokens) / flight.alone_seconds
     work_ahead = flight.work_ahead * known_now
+    if weight < 1.0:
+        off = abs(math.log(max(1e-4, seen.seconds) / (alone + replica.share * work_ahead)))
+        replica.doubt += DOUBTING * (min(off, MOST_DOUBT) - replica.doubt)
     if work_ahead <= ALONE * alone or weight >= 1.0:
         _learn_speeds(replica, flight, seen, weight)
         return
