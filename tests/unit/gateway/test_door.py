@@ -262,3 +262,106 @@ async def test_more_connections_than_may_be_are_turned_away(hall: Hall) -> None:
     assert code(transport.written) == "gateway_full"
     assert transport.is_closing()
     second.connection_lost(None)
+
+
+class Rider:
+    """A request without ASGI: what the door and uvicorn do to it."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+        self.response_started = self.response_complete = self.disconnected = False
+        self.keep_alive = True
+
+    @property
+    def message_event(self) -> "Rider":
+        return self
+
+    def set(self) -> None:
+        self.heard.append("gone")
+
+    def take(self, body: bytes) -> None:
+        self.heard.append(body)
+
+    def is_whole(self) -> None:
+        self.heard.append("whole")
+
+    def go_on(self) -> None:
+        self.heard.append("go on")
+
+    def has_room(self) -> None:
+        self.heard.append("room")
+
+
+class Riders:
+    def __init__(self) -> None:
+        self.all: list[Rider] = []
+
+    def recognise(self, door: Door, data: bytes) -> Rider | None:
+        return None
+
+    def take(self, door: Door) -> Rider | None:
+        if door.parser.get_method() != b"POST":
+            return None
+        self.all.append(Rider())
+        return self.all[-1]
+
+
+POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.fixture
+def riders(hall: Hall) -> Riders:
+    hall.house.lane = riders = Riders()
+    return riders
+
+
+async def test_a_request_without_asgi_is_told_what_has_come(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST[:-1], POST[-1:])
+    assert riders.all[0].heard == [b"{", "go on", b"}", "whole", "go on"]
+    assert hall.calls == []
+
+
+async def test_requests_wait_for_the_one_before_them_on_either_lane(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST + POST + GET)
+    assert [rider.heard[-1] for rider in riders.all] == ["go on", "whole"]
+    assert hall.transport.is_paused
+    for rider in riders.all:
+        rider.response_complete = True
+        hall.door.ride_ended()
+        await hall.said()
+    assert riders.all[1].heard[-1] == "go on"
+    assert hall.transport.written.endswith(b"ok")
+    assert not hall.transport.is_paused
+
+
+async def test_a_request_without_asgi_waits_behind_one_with_it(hall: Hall, riders: Riders) -> None:
+    await hall.hears(GET + POST)
+    assert riders.all[0].heard == [b"{}", "whole", "go on"]
+
+
+async def test_a_request_without_asgi_hears_that_its_client_has_left(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST)
+    hall.door.connection_lost(None)
+    assert riders.all[0].heard[-1] == "gone"
+    assert riders.all[0].disconnected
+
+
+async def test_a_request_without_asgi_hears_that_its_client_takes_bytes_again(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST)
+    hall.door.pause_writing()
+    assert hall.door.flow.write_paused
+    hall.door.resume_writing()
+    assert riders.all[0].heard[-1] == "room"
+
+
+async def test_a_leaving_gateway_keeps_no_connection_of_either_lane(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST)
+    hall.door.shutdown()
+    assert not riders.all[0].keep_alive
+
+
+async def test_garbage_behind_a_request_without_asgi_ends_it(hall: Hall, riders: Riders) -> None:
+    await hall.hears(POST + b"NONSENSE\r\n\r\n")
+    assert riders.all[0].disconnected
+    assert riders.all[0].heard[-1] == "go on"
+    assert hall.transport.is_closing()
