@@ -125,7 +125,8 @@ class LaneCall(Call):
         self._room.ring()
 
     def _ended(self) -> None:
-        self.door.task = None
+        if self.door.task is self._run:  # a run that became a task ends a moment after the next one has begun
+            self.door.task = None
         self._surface.metrics.count(self)
         if not self.response_complete and not self.disconnected:
             self.door.transport.close()
