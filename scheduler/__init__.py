@@ -2,7 +2,22 @@
 
 from scheduler.explain import Explanation, explain
 from scheduler.node import Node, occupied
-from scheduler.place import place
+from scheduler.place import least_demanding, place
+from scheduler.question import Holding, Question, answer
+from scheduler.remedies import Trial, offered
 from scheduler.reserve import reserve
 
-__all__ = ["Explanation", "Node", "explain", "occupied", "place", "reserve"]
+__all__ = [
+    "Explanation",
+    "Holding",
+    "Node",
+    "Question",
+    "Trial",
+    "answer",
+    "explain",
+    "least_demanding",
+    "occupied",
+    "offered",
+    "place",
+    "reserve",
+]

@@ -19,7 +19,7 @@ class Explanation:
     remedies: tuple[Remedy, ...]
 
 
-def explain(unplaceable: Unplaceable, most: int = KEPT_REASONS) -> Explanation:
+def explain(unplaceable: Unplaceable, remedies: tuple[Remedy, ...] = (), most: int = KEPT_REASONS) -> Explanation:
     """At most `most` reasons; the counts tell of all. Equal for equal snapshots, so a row changes only when it must."""
     counts = Counter(reason.code for reason in unplaceable.reasons)
     nearest = unplaceable.reasons[0]
@@ -27,5 +27,5 @@ def explain(unplaceable: Unplaceable, most: int = KEPT_REASONS) -> Explanation:
         said=Sentence(nearest.code, nearest.params),
         reasons=unplaceable.reasons[:most],
         reason_counts=dict(sorted(counts.items())),
-        remedies=unplaceable.remedies,
+        remedies=remedies or unplaceable.remedies,
     )

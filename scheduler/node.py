@@ -108,6 +108,11 @@ class Node:
             return None
         return self.ram_total_bytes - self.ram_reserve_bytes - self.ram_claimed_bytes - self.ram_foreign_bytes
 
+    def foreign_bytes(self, index: int) -> int | None:
+        """What others use on that device; None where nobody can tell."""
+        device = next(each for each in self.devices if each.index == index)
+        return self._foreign(device, self.claimed.get(index, 0))
+
     def _space(self, device: Device) -> Space:
         capacity, claimed = self._capacity(device), self.claimed.get(device.index, 0)
         foreign = self._foreign(device, claimed)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from gpustack_lite.domain import Claim, Part, Placement, PlacementWish, Reason, Unplaceable
 from scheduler.checks import Ask, split_address, view, why_not
+from scheduler.nearness import nearest_first
 from scheduler.node import Node
 from scheduler.rank import Candidate, best, candidate
-from scheduler.remedies import nearest_first, remedies
 
 Chosen = Mapping[str, tuple[int, ...]]
 
@@ -21,14 +21,14 @@ def place(
     """
     chosen = _chosen(wish)
     if (reason := _unheard(nodes, claims, wish, chosen)) is not None:
-        return _refused([reason], wish)
+        return Unplaceable((reason,))
     asked = nodes if chosen is None else [node for node in nodes if node.name in chosen]
     against: dict[Claim, list[Reason]] = {}
     for claim in claims:
         candidates, against[claim] = _sort_out(asked, Ask(claim, wish, backend, chosen))
         if candidates:
             return _placement(best(candidates), claim)
-    return _refused(against[_least_demanding(claims, chosen)], wish)
+    return Unplaceable(nearest_first(against[least_demanding(claims, wish)]))
 
 
 def _sort_out(nodes: Sequence[Node], ask: Ask) -> tuple[list[Candidate], list[Reason]]:
@@ -47,14 +47,9 @@ def _placement(winner: Candidate, claim: Claim) -> Placement:
     return Placement((Part(winner.worker, winner.devices),), claim)
 
 
-def _refused(reasons: Sequence[Reason], wish: PlacementWish) -> Unplaceable:
-    ordered = nearest_first(reasons)
-    return Unplaceable(ordered, remedies(ordered, wish))
-
-
-def _least_demanding(claims: Sequence[Claim], chosen: Chosen | None) -> Claim:
+def least_demanding(claims: Sequence[Claim], wish: PlacementWish) -> Claim:
     """By bytes in all, then by devices; where devices were picked, among the claims on as many."""
-    picked = sum(map(len, chosen.values())) if chosen else None
+    picked = len(set(wish.devices)) or None
     able = [claim for claim in claims if picked is None or claim.device_count == picked] or claims
     return min(
         able, key=lambda claim: (claim.device_count * claim.bytes_per_device + claim.ram_bytes, claim.device_count)

@@ -54,39 +54,64 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # remedies
     "free_device_memory": (
-        "Free {device_count} x {missing_bytes} more of device memory on {worker}, or shorten the context.",
-        "在 {worker} 上再释放 {device_count} x {missing_bytes} 显存，或缩短上下文。",
+        "Others use the device memory of {worker}: end them so that {device_count} x {missing_bytes} more is free.",
+        "{worker} 的显存被其他程序占用：请结束它们，再释放 {device_count} x {missing_bytes}。",
     ),
-    "free_ram": ("Free {missing_bytes} of RAM on {worker}.", "在 {worker} 上释放 {missing_bytes} 内存。"),
-    "free_chips": (
-        "Stop what holds {missing_count} more chips of {worker}.",
-        "停止占用 {worker} 上另外 {missing_count} 个芯片的实例。",
+    "free_ram": (
+        "Others use the RAM of {worker}: end them so that {missing_bytes} more is free.",
+        "{worker} 的内存被其他程序占用：请结束它们，再释放 {missing_bytes}。",
     ),
+    "stop_instances": (
+        "Stop these instances on {worker} (or scale their models down): {instances}.",
+        "停止 {worker} 上的这些实例（或缩减其模型的副本数）：{instances}。",
+    ),
+    "shorten_context": (
+        "Ask for a context of {context_length} tokens: that fits on {worker}.",
+        "将上下文缩短为 {context_length} 个 token：可放入 {worker}。",
+    ),
+    "use_more_devices": (
+        "Spread a replica over {device_count} devices: that fits on {worker}.",
+        "让一个副本使用 {device_count} 个设备：可放入 {worker}。",
+    ),
+    "use_variant": (
+        "Use the variant {source}: that fits on {worker}.",
+        "使用变体 {source}：可放入 {worker}。",
+    ),
+    "share_chips": (
+        "Let replicas share chips (placement.share_chips).",
+        "允许副本共享芯片（placement.share_chips）。",
+    ),
+    "uncordon": ("Uncordon these devices: {devices}.", "解除这些设备的停用：{devices}。"),
     "mend_devices": (
-        "Uncordon devices of {worker}, or mend those that raise an alarm.",
-        "解除 {worker} 上设备的停用，或修复告警的设备。",
+        "Mend these devices of {worker}, which raise an alarm: {devices}.",
+        "修复 {worker} 上告警的设备：{devices}。",
     ),
     "ask_doctor": (
         "Run gpustack-lite doctor on {worker}: it says why the reading is missing.",
         "请在 {worker} 上运行 gpustack-lite doctor，查看读数缺失的原因。",
     ),
-    "join_bigger_worker": (
-        "Join a worker with {needed_count} devices of one chip.",
-        "请加入一个有 {needed_count} 个同型号设备的工作节点。",
-    ),
-    "join_worker_with_kind": (
-        "Join a worker that has a device of kind {kinds}.",
-        "请加入一个有 {kinds} 设备的工作节点。",
-    ),
     "join_worker": (
         "Join a worker: gpustack-lite workers token shows the command.",
         "请加入工作节点：gpustack-lite workers token 会给出命令。",
     ),
+    "join_worker_with_devices": (
+        "Join a worker that has {needed_count} x {chips} with {needed_bytes} of free memory each.",
+        "请加入一个有 {needed_count} 个 {chips} 且每个可用显存 {needed_bytes} 的工作节点。",
+    ),
+    "join_worker_with_ram": (
+        "Join a worker that has {needed_bytes} of free RAM.",
+        "请加入一个可用内存 {needed_bytes} 的工作节点。",
+    ),
+    "join_labelled_worker": (
+        "Join a worker with the labels {labels} that is empty and big enough.",
+        "请加入一个带有标签 {labels} 且空闲容量足够的工作节点。",
+    ),
     "start_worker": ("Start the worker {worker} again.", "请重新启动工作节点 {worker}。"),
     "change_labels": (
-        "Give {worker} the labels {labels}, or ask for the model without them.",
-        "为 {worker} 添加标签 {labels}，或在模型中去掉这些标签要求。",
+        "Ask for the model without the labels {labels}: then it fits on {worker}.",
+        "在模型中去掉标签要求 {labels}：可放入 {worker}。",
     ),
+    "label_worker": ("Give {worker} the labels {labels}.", "为 {worker} 添加标签 {labels}。"),
     "choose_other_devices": (
         "Choose other devices than {devices}, or let the scheduler choose.",
         "请选择 {devices} 以外的设备，或交给调度器选择。",

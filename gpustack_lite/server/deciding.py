@@ -8,17 +8,20 @@ from typing import Any
 from backends import registry
 from backends.base import Backend, Estimate, Want
 from gpustack_lite.db.nodes import nodes
-from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, is_written
+from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
-from gpustack_lite.domain import Claim, ModelFacts, Placement, PlacementWish, Reason, Unplaceable
+from gpustack_lite.domain import Claim, ModelFacts, Part, Placement, PlacementWish, Reason, Remedy, Unplaceable
 from gpustack_lite.errors import Refusal
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.rollout import SERVING
 from gpustack_lite.server.versions import kinds_of, lacks_version, pick_version
-from scheduler import Node, explain, place, reserve
+from scheduler import Holding, Node, Question, explain, offered, place, reserve
 
 _ROOM = frozenset({"memory", "whole_chip", "ram"})
 """Checks that fail for want of room: ending an older replica may help, nothing else would."""
+
+MOST_QUESTIONS = 20
+"""Remedies are looked for so often in one round, and as often again for instances that have none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,25 @@ class Round:
     left: tuple[Node, ...] = ()
     """The workers with what is still free on them."""
     placed: list[Placement] = field(default_factory=list)
+    newly_held: list[Holding] = field(default_factory=list)
+    bare: tuple[Node, ...] = ()
+    """The workers without anything of ours, once somebody needs to know."""
+    found_remedies: dict[object, tuple[Remedy, ...]] = field(default_factory=dict)
 
-    def take(self, placement: Placement) -> None:
+    def take(self, placement: Placement, instance_id: int, model: str) -> None:
         self.placed.append(placement)
         self.left = reserve(self.left, placement)
+        for part in placement.parts:
+            self.newly_held.append(Holding(instance_id, _called(model, instance_id), *_of(part), placement.claim))
+
+    def question(self, asked: "Asked") -> Question:
+        """What is asked for one instance, in whole: another answer to it would be the answer to a change."""
+        if not self.bare:
+            self.bare = nodes(self.snapshot, frozenset(each.id or 0 for each in self.snapshot.holding))
+        refusals = _refusals(self.snapshot, asked)
+        bare, known = (_with_refusals(each, self.snapshot.workers, refusals) for each in (self.bare, self.left))
+        held = (*_holdings(self.snapshot), *self.newly_held)
+        return Question(bare, tuple(asked.claims), _wish(asked.model), asked.name, held, known)
 
     def if_gone(self, instance_ids: frozenset[int]) -> tuple[Node, ...]:
         """What would be free without these instances."""
@@ -128,22 +146,54 @@ def _still_unknown(this_round: Round, instance: ModelInstance, model: Model, fac
 def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
     answer = _place(this_round.left, this_round, asked)
     if isinstance(answer, Placement):
-        this_round.take(answer)
+        this_round.take(answer, asked.instance.id or 0, asked.model.name)
         yield _placed(this_round.snapshot, asked, answer)
         return
-    yield _explained(asked.instance, answer)
+    yield _explained(asked.instance, answer, _remedies(this_round, asked, answer))
     if (victim := _whose_end_makes_room(this_round, asked, answer)) is not None:
         yield MakeRoom(victim)
 
 
 def _place(candidates: tuple[Node, ...], this_round: Round, asked: Asked) -> Placement | Unplaceable:
-    workers = this_round.snapshot.workers
+    able = _with_refusals(candidates, this_round.snapshot.workers, _refusals(this_round.snapshot, asked))
+    return place(able, asked.claims, _wish(asked.model), backend=asked.name)
+
+
+def _refusals(snapshot: Snapshot, asked: Asked) -> Mapping[int, Reason]:
+    """What the workers say of the files, and which of them lack the wanted version."""
     refusals = dict(asked.known.refusals) if asked.backend.needs_facts else {}
-    for worker in workers:
+    for worker in snapshot.workers:
         if (lacking := lacks_version(worker, asked.name, asked.model.backend_version)) is not None:
             refusals.setdefault(worker.id or 0, lacking)
-    able = _with_refusals(candidates, workers, refusals)
-    return place(able, asked.claims, _wish(asked.model), backend=asked.name)
+    return refusals
+
+
+def _remedies(this_round: Round, asked: Asked, answer: Unplaceable) -> tuple[Remedy, ...]:
+    """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps what it has."""
+    key = (*asked.claims, repr(_wish(asked.model)), asked.name, asked.model.source, len(this_round.placed))
+    if key in this_round.found_remedies:
+        return this_round.found_remedies[key]
+    before = asked.instance.remedies
+    if len(this_round.found_remedies) >= MOST_QUESTIONS * (1 if before else 2):
+        return tuple(Remedy(each["code"], each["params"], each["change"]) for each in before)
+    return this_round.found_remedies.setdefault(key, offered(this_round.question(asked), answer))
+
+
+def _holdings(snapshot: Snapshot) -> Iterator[Holding]:
+    names = {each.id: each.name for each in snapshot.workers}
+    for each in snapshot.holding:
+        if each.worker_id in names:
+            called = _called(str((each.assigned or {}).get("model", "")), each.id or 0)
+            devices = tuple(each.device_indices)
+            yield Holding(each.id or 0, called, names[each.worker_id], devices, claim_of(each.claim))
+
+
+def _called(model: str, instance_id: int) -> str:
+    return f"{instance_id} ({model})" if model else str(instance_id)
+
+
+def _of(part: Part) -> tuple[str, tuple[int, ...]]:
+    return part.worker, part.devices
 
 
 def _with_refusals(found: tuple[Node, ...], workers: Any, refusals: Mapping[int, Reason]) -> tuple[Node, ...]:
@@ -223,8 +273,8 @@ def _unplaceable(check: str, code: str, params: dict[str, Any]) -> Unplaceable:
     return Unplaceable((Reason(None, check, code, params),))
 
 
-def _explained(instance: ModelInstance, answer: Unplaceable) -> Explain:
-    shown = explain(answer)
+def _explained(instance: ModelInstance, answer: Unplaceable, remedies: tuple[Remedy, ...] = ()) -> Explain:
+    shown = explain(answer, remedies)
     return Explain(
         instance_id=instance.id or 0,
         said={"code": shown.said.code, "params": dict(shown.said.params)},
