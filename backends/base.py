@@ -37,6 +37,8 @@ class Want:
     options: Options = field(default_factory=dict)
     devices: tuple[Device, ...] = ()
     """Examples of what there is, one for each kind, chip and size; engines that reserve a share need the total."""
+    device_count: int | None = None
+    """How many devices the user picked by hand; None where that is left to us."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _FORBIDDEN_VARIABLES = re.compile(
     r"^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|PATH|HOME|SHELL|IFS|BASH_ENV|ENV|PYTHON.*|GPUSTACK_LITE_.*"
     r"|(CUDA|HIP|ROCR|ASCEND_RT|NVIDIA|GGML_VK)_VISIBLE_DEVICES)$"
 )
+_FLAG = re.compile(r"^[a-z][a-z0-9-]{2,63}$")
 _WORDS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
 OptionValue = int | float | bool | str
@@ -128,3 +129,60 @@ _READERS: Mapping[OptionKind, Callable[[object], OptionValue | None]] = {
     "choice": partial(_text, switches=True),
     "json": _json,
 }
+
+
+def passed(
+    options: Options, known: Mapping[str, Option], forbidden: frozenset[str], suspect: frozenset[str]
+) -> dict[str, OptionValue]:
+    """As `checked`, but what is not known is passed on to the engine in the kind in which it was written.
+
+    Refused are names that argparse could take for another: beginnings of names, underscores, and dotted parts.
+
+    Raises:
+        Refusal: `option_not_allowed`, `option_unknown` or `option_invalid`.
+    """
+    own = {name: value for name, value in options.items() if name in known}
+    others = {name: value for name, value in options.items() if name not in known and value is not None}
+    return {
+        **checked(own, known, forbidden),
+        **{name: _passed(name, value, known, forbidden, suspect) for name, value in others.items()},
+    }
+
+
+def unknown_of(options: Options, known: Mapping[str, Option]) -> tuple[str, ...]:
+    """Those that are passed on unseen, for whoever shows what was asked."""
+    return tuple(sorted(name for name, value in options.items() if name not in known and value is not None))
+
+
+def _passed(
+    name: str, value: object, known: Mapping[str, Option], forbidden: frozenset[str], suspect: frozenset[str]
+) -> OptionValue:
+    param = f"options.{name}"
+    base = name.lstrip("-").replace("_", "-").partition(".")[0].removeprefix("no-")
+    if base in forbidden or suspect.intersection(base.split("-")):
+        raise Refusal("option_not_allowed", param=param, option=name)
+    if not _FLAG.match(name) or any(each.startswith(name) for each in (*known, *forbidden)):
+        return value_of(_known(name, known, forbidden), value)
+    made = _of_its_kind(value)
+    if made is None:
+        raise Refusal("option_invalid", param=param, option=name, value=_shown(value), expected="int | float | bool")
+    return made
+
+
+def _of_its_kind(value: object) -> OptionValue | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.startswith("-"):
+        return None  # a switch would leave it to be read as a flag of its own
+    return next((made for read in (_whole, _number, _json, _text) if (made := read(value)) is not None), None)
+
+
+def flags(values: Mapping[str, OptionValue]) -> tuple[str, ...]:
+    """`--name=value`, so that no value is ever read as a flag; `--name` and `--no-name` for switches."""
+    return tuple(_flag(name, value) for name, value in values.items())
+
+
+def _flag(name: str, value: OptionValue) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name}={value}"

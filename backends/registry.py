@@ -1,6 +1,6 @@
 """Finds backends by name: our own, those that other packages register, and those that operators describe."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 
 from backends.base import Backend
-from gpustack_lite.domain import ModelFacts, Sentence
+from gpustack_lite.domain import Device, ModelFacts, Sentence
 from gpustack_lite.errors import NotFound, Refusal
 
 GROUP = "gpustack_lite.backends"
@@ -17,6 +17,8 @@ BUILTIN: Mapping[str, str] = MappingProxyType(
         "llama_cpp": "backends.llama_cpp:LLAMA_CPP",
         "custom": "backends.custom:CUSTOM",
         "echo": "backends.echo:ECHO",
+        "vllm": "backends.vllm:VLLM",
+        "vllm_ascend": "backends.vllm_ascend:VLLM_ASCEND",
     }
 )
 """The same as our own entry points, so that a source tree works without being installed."""
@@ -81,15 +83,29 @@ def faults() -> tuple[Sentence, ...]:
     return registry().faults
 
 
-def choose(facts: ModelFacts | None, source: str) -> Backend:
-    """The backend for a model whose user named none.
+def choose(
+    facts: ModelFacts | None, source: str, devices: Sequence[Device] = (), offered: Collection[str] = ()
+) -> Backend:
+    """The backend for a model whose user named none, by its format and by the devices that are there.
+
+    `offered` are the backends that some worker can run: vLLM needs no accelerator where it is one of them.
 
     Raises:
-        Refusal: `no_backend_for_model`.
+        Refusal: `no_backend_for_model` or `no_engine_for_directory`.
     """
     if facts is not None and facts.format == "gguf":
         return find("llama_cpp")
+    if facts is not None and facts.format == "hf":
+        return find(_for_directory({each.kind for each in devices}, source, offered))
     raise Refusal("no_backend_for_model", param="backend", source=source, names=", ".join(names()))
+
+
+def _for_directory(kinds: Collection[str], source: str, offered: Collection[str]) -> str:
+    able = [name for name, kind in (("vllm_ascend", "ascend"), ("vllm", "cuda")) if kind in kinds]
+    ready = [name for name in able if name in offered] or able or [name for name in ("vllm",) if name in offered]
+    if not ready:
+        raise Refusal("no_engine_for_directory", param="backend", source=source)
+    return ready[0]
 
 
 def with_custom(spec: Mapping[str, object]) -> Backend:

@@ -16,6 +16,7 @@ from gpustack_lite.wire import BackendVersionReport, DeviceReport, Heartbeat
 from worker import readings
 from worker.devices.detect import Inventory
 from worker.link import PREFIX, ServerAddress
+from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
 log = logging.getLogger(__name__)
@@ -90,9 +91,9 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
 
 
 def known_versions(workshop: Workshop) -> list[BackendVersion]:
-    """What can run here: what our installer can make, and what was found on PATH."""
+    """What can run here: what our installer can make, what was found on PATH, and what simulated devices stand for."""
     made = [version for name in registry.names() for version in registry.find(name).versions()]
-    return [*made, *workshop.engines_on_path()]
+    return [*made, *workshop.engines_on_path(), *simulated_versions(workshop.inventory().devices)]
 
 
 def _version(version: BackendVersion, workshop: Workshop) -> BackendVersionReport:

@@ -11,6 +11,7 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import sources
 from gpustack_lite.wire import AssignedInstance, Progress
 from worker import engines
+from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
 
@@ -49,9 +50,7 @@ async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: C
     if len(devices) < len(assigned.devices):
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
     facts = await workshop.files.for_backend(assigned.source, backend)
-    version = await _version(
-        workshop, assigned, backend, on_progress, simulated=any(each.simulated for each in devices)
-    )
+    version = await _version(workshop, assigned, backend, on_progress, devices)
     path = facts.path if facts is not None else _path_of(assigned.source)
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count)
 
@@ -61,12 +60,12 @@ async def _version(
     assigned: AssignedInstance,
     backend: Backend,
     on_progress: Callable[[Progress], None],
-    *,
-    simulated: bool,
+    devices: Sequence[Device],
 ) -> BackendVersion:
     on_path = await asyncio.to_thread(workshop.engines_on_path)
-    version = choose_version(assigned.backend_version, backend, on_path, workshop.is_installed)
-    if simulated:
+    found = (*on_path, *simulated_versions(devices))
+    version = choose_version(assigned.backend_version, backend, found, workshop.is_installed)
+    if any(each.simulated for each in devices):
         return replace(version, executable=version.executable or str(workshop.would_be_at(version)))
     return await engines.ensure(version, workshop.data_dir, workshop.ports, on_progress)
 

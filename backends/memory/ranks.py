@@ -8,7 +8,7 @@ from gpustack_lite.errors import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Sizes of the parallel dimensions. Experts are spread over tensor x data where `expert` is set, else over tensor."""
+    """Sizes of the dimensions. Experts are spread over tensor x data where `expert` is set, else cut by tensor."""
 
     tensor: int = 1
     pipeline: int = 1

@@ -3,7 +3,8 @@
 Sources, in vLLM 0.23 to 0.32: v1/worker/gpu_worker.py determine_available_memory (budget, profile run),
 v1/core/kv_cache_utils.py check_enough_kv_cache_memory (one request of max_model_len must fit),
 v1/kv_cache_interface.py max_memory_usage_bytes (cells by kind of layer), engine/arg_utils.py (defaults).
-vLLM-Ascend follows the same arithmetic with torch_npu's numbers (worker/worker.py).
+Graphs are captured after the cache was sized and are not in these terms: they live in the tenth of the device that
+`gpu_memory_utilization` leaves. vLLM-Ascend follows the same arithmetic with numbers of its own (vllm_ascend.py).
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from backends.memory.ranks import Ranks, layer_bytes, weight_bytes
 from backends.options import OptionValue
-from gpustack_lite.domain import LayerGroup, Memory, ModelFacts, Term
+from gpustack_lite.domain import DeviceKind, LayerGroup, Memory, ModelFacts, Term
 from gpustack_lite.errors import Refusal
 
 GIB = 1024**3
@@ -34,40 +35,52 @@ _ITEM_BYTES: Mapping[str, float] = {
     "int8": 1,
 }
 _LOGIT_BYTES = 4
-_RUNTIME_BYTES = 256 * MIB
-"""Communication buffers and workspaces outside of torch's own pool: 0.25 GiB is what logs of NCCL runs print."""
+RUNTIME_BYTES = 358 * MIB
+"""What torch does not count (context, NCCL, workspaces). vllm#10517 printed 23.58 x 0.9 = 17.06 + 3.81 + 0.35 GiB."""
+POOLED_KINDS = frozenset({"embedding", "reranker", "classifier"})
+_LORA_ITEM_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The options that decide about memory, with vLLM's defaults filled in for a device of this size."""
 
-    utilization: float
     batched_tokens: int
     sequences: int
     block: int
     cache_item_bytes: float
-    eager: bool
-
-    def budget_bytes(self, device_bytes: int) -> int:
-        return int(device_bytes * self.utilization)
+    lora_ranks: int = 0
+    """Rows of adapters that are kept ready: max-loras x max-lora-rank."""
 
 
-def settings(options: Mapping[str, OptionValue], device_bytes: int, context: int | None) -> Settings:
-    """Without chunked prefill a whole prompt must fit into a batch; with it, which is the default, it need not."""
+def settings(
+    options: Mapping[str, OptionValue],
+    device_bytes: int,
+    context: int | None,
+    *,
+    block: int = DEFAULT_BLOCK,
+    pools: bool = False,
+) -> Settings:
+    """Without chunked prefill (and where texts are pooled) a whole prompt must fit into a batch; else it need not."""
     is_large = device_bytes >= LARGE_DEVICE_BYTES
     batched = _number(options, "max-num-batched-tokens") or (BATCHED_TOKENS_LARGE if is_large else BATCHED_TOKENS)
-    if options.get("enable-chunked-prefill") is False or options.get("no-enable-chunked-prefill") is True:
+    if pools or options.get("enable-chunked-prefill") is False:
         batched = max(batched, context or batched)
     kind = str(options.get("kv-cache-dtype", "auto"))
     return Settings(
-        utilization=float(options.get("gpu-memory-utilization", DEFAULT_UTILIZATION)),
         batched_tokens=batched,
         sequences=_number(options, "max-num-seqs") or (SEQUENCES_LARGE if is_large else SEQUENCES),
-        block=_number(options, "block-size") or DEFAULT_BLOCK,
+        block=_number(options, "block-size") or block,
         cache_item_bytes=_ITEM_BYTES.get(kind, 2),
-        eager=options.get("enforce-eager") is True,
+        lora_ranks=_lora_ranks(options),
     )
+
+
+def _lora_ranks(options: Mapping[str, OptionValue]) -> int:
+    """LoRAConfig: one adapter of rank 16 unless it says otherwise."""
+    if options.get("enable-lora") is not True:
+        return 0
+    return (_number(options, "max-loras") or 1) * (_number(options, "max-lora-rank") or 16)
 
 
 def _number(options: Mapping[str, OptionValue], name: str) -> int:
@@ -129,7 +142,23 @@ def rotary_bytes(facts: ModelFacts) -> int:
     return 2 * (facts.trained_context_length or 0) * (facts.key_length or 0)
 
 
-def memory(facts: ModelFacts, ranks: Ranks, chosen: Settings, context: int) -> Memory:
+def lora_bytes(facts: ModelFacts, ranks: Ranks, chosen: Settings) -> int:
+    """Stacked adapters (lora/layers): for every projection a row of its input and one of its output for each rank.
+
+    A layer has query and output (hidden and heads x length each), key and value, and three of the feed-forward; only
+    the wider side of each is split over the ranks, so none is counted as split.
+    """
+    hidden, width = facts.embedding_length or 0, facts.feed_forward_length or 4 * (facts.embedding_length or 0)
+    queries = (facts.head_count or 0) * (facts.key_length or 0)
+    keys = max((group.kv_heads * group.key_length for group in facts.layers), default=0)
+    of_layer = 2 * (hidden + queries) + 2 * (hidden + keys) + 3 * (hidden + width)
+    layers = -(-(facts.layer_count or 0) // ranks.pipeline)
+    return chosen.lora_ranks * layers * of_layer * _LORA_ITEM_BYTES
+
+
+def memory(
+    facts: ModelFacts, ranks: Ranks, chosen: Settings, context: int, runtime_bytes: int = RUNTIME_BYTES
+) -> Memory:
     """For the whole replica; `terms` are those of the fullest device, and their sum must fit into the budget.
 
     Raises:
@@ -137,12 +166,13 @@ def memory(facts: ModelFacts, ranks: Ranks, chosen: Settings, context: int) -> M
     """
     weights = weight_bytes(facts, ranks) + rotary_bytes(facts)
     cache, activation = cache_bytes(facts, ranks, chosen, context), activation_bytes(facts, ranks, chosen)
-    runtime = _RUNTIME_BYTES if ranks.devices > 1 else 0
+    lora = lora_bytes(facts, ranks, chosen)
     terms = (
         Term("term_weights", weights),
         Term("term_cache", cache, {"context_length": context}),
         Term("term_activation", activation, {"batched_tokens": chosen.batched_tokens}),
-        Term("term_runtime", runtime),
+        *((Term("term_lora", lora, {"lora_ranks": chosen.lora_ranks}),) if lora else ()),
+        Term("term_runtime", runtime_bytes),
     )
     devices = ranks.devices
     return Memory(
@@ -150,30 +180,36 @@ def memory(facts: ModelFacts, ranks: Ranks, chosen: Settings, context: int) -> M
         kv_bytes_per_token=per_token(facts, ranks, chosen) * devices,
         kv_bytes=cache * devices,
         activation_bytes=activation * devices,
-        overhead_bytes=runtime * devices,
+        overhead_bytes=(runtime_bytes + lora) * devices,
         terms=terms,
     )
 
 
-def device_bytes(found: Memory) -> int:
-    """What one device must have inside its budget."""
-    return sum(term.size_bytes for term in found.terms)
+@dataclass(frozen=True, slots=True)
+class Reserving:
+    """vLLM under one model's options, as `fitting.estimates` asks it. What is claimed is the share that it reserves."""
+
+    values: Mapping[str, OptionValue]
+    kinds: frozenset[DeviceKind]
+    block: int = DEFAULT_BLOCK
+    runtime_bytes: int = RUNTIME_BYTES
+    link_bytes: int = 0
+    """More, for each device, where there are several: buffers of collective communication."""
+
+    def memory(self, facts: ModelFacts, ranks: Ranks, room_bytes: int, context: int) -> Memory:
+        chosen = self.chosen(facts, room_bytes, context)
+        runtime = self.runtime_bytes + (self.link_bytes if ranks.devices > 1 else 0)
+        return memory(facts, ranks, chosen, context, runtime)
+
+    def chosen(self, facts: ModelFacts, room_bytes: int, context: int) -> Settings:
+        return settings(self.values, room_bytes, context, block=self.block, pools=facts.kind in POOLED_KINDS)
+
+    def budget_bytes(self, room_bytes: int) -> int:
+        return int(room_bytes * utilization(self.values))
+
+    def claim_bytes(self, room_bytes: int, found: Memory) -> int:
+        return self.budget_bytes(room_bytes)
 
 
-def largest_context(
-    facts: ModelFacts, ranks: Ranks, chosen: Settings, budget: int, longest: int, block: int = 256
-) -> int | None:
-    """The largest context up to `longest`, in steps of `block`, whose memory fits into the budget; None if none does."""
-    least = min(longest, 2048)
-    if device_bytes(memory(facts, ranks, chosen, least)) > budget:
-        return None
-    low, high = least, longest
-    while high - low > block:
-        middle = (low + high) // 2
-        if device_bytes(memory(facts, ranks, chosen, middle)) <= budget:
-            low = middle
-        else:
-            high = middle
-    if device_bytes(memory(facts, ranks, chosen, longest)) <= budget:
-        return longest
-    return low // block * block or least
+def utilization(options: Mapping[str, OptionValue]) -> float:
+    return float(options.get("gpu-memory-utilization", DEFAULT_UTILIZATION))

@@ -9,9 +9,13 @@ from gpustack_lite.api import routing, rules, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
-from gpustack_lite.db.queries import events, inspections, models, replicas, spending
+from gpustack_lite.db import nodes
+from gpustack_lite.db.queries import devices, events, inspections, models, replicas, spending, workers
 from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import Refusal
+
+_MAY_CHANGE = frozenset({"cannot_estimate", "does_not_fit"})
+"""Refusals that stand today and not for ever: larger devices may join. The model is made, and waits with the reason."""
 
 
 async def create(context: Context, body: ModelCreate, created_by: int) -> dict[str, Any]:
@@ -43,7 +47,7 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         raise Refusal("name_is_fixed", param="name", name=str(before["name"]))
     await specs.check(context, body)
     after = body.model_dump()
-    if any(after[name] != before[name] for name in ("source", "backend", "options")):
+    if any(after[name] != before[name] for name in ("source", "backend", "options", "placement")):
         await _must_suit_its_files(context, body)
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
@@ -78,12 +82,15 @@ async def _must_suit_its_files(context: Context, body: ModelCreate) -> None:
     facts = await ask_workers(context, body)
     if facts is None:
         return
-    backend = await specs.backend_named(context, body.backend) or registry.choose(facts, body.source)
+    async with context.db.read() as session:
+        there = nodes.distinct(await devices.all_rows(session))
+        offered = nodes.offered(await workers.all_rows(session))
+    backend = await specs.backend_named(context, body.backend) or registry.choose(facts, body.source, there, offered)
     backend.check(body.options, body.env)
     try:
-        backend.estimates(facts, Want(body.options))
+        backend.estimates(facts, Want(body.options, there, len(body.placement.devices) or None))
     except Refusal as refused:
-        if refused.code != "cannot_estimate":
+        if refused.code not in _MAY_CHANGE:
             raise
 
 

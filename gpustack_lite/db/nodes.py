@@ -35,6 +35,17 @@ def nodes(snapshot: Snapshot, without: Collection[int] = ()) -> tuple[Node, ...]
     )
 
 
+def distinct(rows: Iterable[WorkerDevice]) -> tuple[Device, ...]:
+    """One device of each kind, chip and size: examples of what there is."""
+    found = {(each.kind, each.chip, each.memory_total_bytes): each for each in rows}
+    return tuple(_device("", each) for _, each in sorted(found.items(), key=lambda pair: str(pair[0])))
+
+
+def offered(workers: Iterable[Worker]) -> frozenset[str]:
+    """The backends that some worker can run or install."""
+    return frozenset(each["backend"] for worker in workers for each in worker.backend_versions)
+
+
 def _node(
     worker: Worker,
     devices: Sequence[WorkerDevice],

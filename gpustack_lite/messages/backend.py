@@ -153,6 +153,60 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The memory that {path} needs cannot be estimated, because {missing} is not known.",
         "无法估算 {path} 所需的内存，因为缺少 {missing}。",
     ),
+    "does_not_fit": (
+        "{device_count} x {chip} are too small: on each the weights take {weights_bytes}, the cache of "
+        "{context_length} tokens {cache_bytes} and the rest {rest_bytes}, of {budget_bytes} that the engine may "
+        "use there ({total_bytes} in all). Shorten the context (max-model-len), use more devices or a quantised model.",
+        "{device_count} 个 {chip} 容量不足：每个设备上权重占 {weights_bytes}，{context_length} 个词元的缓存占 "
+        "{cache_bytes}，其余占 {rest_bytes}，而引擎在每个设备上可用 {budget_bytes}（总计 {total_bytes}）。"
+        "请缩短上下文(max-model-len)，使用更多设备，或选用量化模型。",
+    ),
+    "heads_not_divisible": (
+        "The model has {heads} attention heads, which {size} devices cannot share evenly: use one of {allowed} "
+        "(tensor-parallel-size, or as many chosen devices).",
+        "模型有 {heads} 个注意力头，无法平均分给 {size} 个设备：请使用 {allowed} 之一"
+        "（tensor-parallel-size，或所选设备的数量）。",
+    ),
+    "kv_heads_not_divisible": (
+        "The model has {heads} key-value heads, which {size} devices can neither share evenly nor repeat: use one of "
+        "{allowed} (tensor-parallel-size, or as many chosen devices).",
+        "模型有 {heads} 个键值头，{size} 个设备既不能平分也不能整数倍复制：请使用 {allowed} 之一"
+        "（tensor-parallel-size，或所选设备的数量）。",
+    ),
+    "vision_heads_not_divisible": (
+        "The model's vision tower has {heads} attention heads, which {size} devices cannot share evenly: use one of "
+        "{allowed} (tensor-parallel-size, or as many chosen devices).",
+        "模型的视觉部分有 {heads} 个注意力头，无法平均分给 {size} 个设备：请使用 {allowed} 之一"
+        "（tensor-parallel-size，或所选设备的数量）。",
+    ),
+    "devices_not_divisible": (
+        "{device_count} chosen devices cannot be shared by {others} pipeline stages and data ranks: choose a multiple "
+        "of {others}, or change pipeline-parallel-size and data-parallel-size.",
+        "所选的 {device_count} 个设备无法分给 {others} 个流水线级与数据并行组：请选择 {others} 的倍数，或调整 "
+        "pipeline-parallel-size 与 data-parallel-size。",
+    ),
+    "no_engine_for_directory": (
+        "{source} is a directory of weights for vLLM, and no worker offers vLLM or has an accelerator for it: join "
+        "a worker with one, or deploy the model's GGUF file, which llama_cpp runs on a CPU.",
+        "{source} 是供 vLLM 使用的权重目录，但没有工作节点提供 vLLM 或相应的加速器：请加入带加速器的工作节点，"
+        "或部署该模型的 GGUF 文件，由 llama_cpp 在 CPU 上运行。",
+    ),
+    "model_format_differs": (
+        "The backend {backend} serves directories with a config.json, and {path} is {format}: choose another backend.",
+        "后端 {backend} 只支持含 config.json 的目录，而 {path} 的格式为 {format}：请更换后端。",
+    ),
+    "mindie_name_invalid": (
+        "MindIE cannot serve a model under the name {name}: its names are up to 256 of A-Z, a-z, 0-9, '.', '_' and "
+        "'-', and neither begin nor end with '.', '_' or '-'. Deploy it under another name.",
+        "MindIE 不能以 {name} 为模型名称：名称最多 256 个字符，只能含 A-Z、a-z、0-9、'.'、'_' 和 '-'，且不能以 "
+        "'.'、'_' 或 '-' 开头或结尾。请换一个名称部署。",
+    ),
+    # what memory is needed for
+    "term_weights": ("weights", "权重"),
+    "term_cache": ("cache of {context_length} tokens", "{context_length} 个词元的缓存"),
+    "term_activation": ("activations of {batched_tokens} tokens at once", "一次 {batched_tokens} 个词元的激活"),
+    "term_lora": ("adapters ({lora_ranks} ranks)", "适配器（共 {lora_ranks} 秩）"),
+    "term_runtime": ("the engine's runtime", "引擎运行时"),
     "env_invalid": (
         "The variable {name} cannot be set: names are letters, digits and _, values text without control characters.",
         "无法设置变量 {name}：名称只能含字母、数字和 _，值必须是不含控制字符的文本。",
@@ -260,6 +314,71 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_library_missing": (
         "The engine lacks the library {library}: install it on the worker, or choose another backend_version.",
         "引擎缺少库 {library}：请在工作节点上安装，或选择其他 backend_version。",
+    ),
+    "engine_context_too_long": (
+        "The cache has no room for one request of the wanted length: set max-model-len to at most {at_most}. The "
+        "engine said: {last_line}",
+        "缓存容纳不下所需长度的一个请求：请将 max-model-len 设为不超过 {at_most}。引擎输出：{last_line}",
+    ),
+    "engine_no_cache_left": (
+        "Weights and activations leave no memory for the cache: shorten the context (max-model-len), use more devices, "
+        "or raise gpu-memory-utilization. The engine said: {last_line}",
+        "权重与激活占满了显存，没有留给缓存的空间：请缩短上下文(max-model-len)，使用更多设备，或提高 "
+        "gpu-memory-utilization。引擎输出：{last_line}",
+    ),
+    "engine_device_not_free": (
+        "Other processes hold memory of the device that the engine wanted to reserve: end them, or lower "
+        "gpu-memory-utilization. The engine said: {last_line}",
+        "引擎要预留的显存被其他进程占用：请结束这些进程，或降低 gpu-memory-utilization。引擎输出：{last_line}",
+    ),
+    "engine_heads_indivisible": (
+        "The model's {heads} attention heads cannot be shared by {size} devices: choose another tensor-parallel-size.",
+        "模型的 {heads} 个注意力头无法分给 {size} 个设备：请更换 tensor-parallel-size。",
+    ),
+    "engine_needs_remote_code": (
+        "The model brings code of its own, which is not run here: use a version of the engine that knows its "
+        "architecture. The engine said: {last_line}",
+        "模型自带代码，此处不会运行：请使用支持其架构的引擎版本。引擎输出：{last_line}",
+    ),
+    "engine_dtype_unsupported": (
+        "The device does not compute in bfloat16: set dtype to float16. The engine said: {last_line}",
+        "设备不支持 bfloat16:请将 dtype 设为 float16。引擎输出：{last_line}",
+    ),
+    "engine_no_device": (
+        "The engine found no device: check the driver on the worker. It said: {last_line}",
+        "引擎找不到设备：请检查工作节点上的驱动。引擎输出：{last_line}",
+    ),
+    "engine_driver_not_ready": (
+        "The NPU driver does not answer: see whether npu-smi info works on the worker as the user who runs it, and "
+        "restart the machine after a driver was upgraded. The engine said: {last_line}",
+        "NPU 驱动没有响应：请确认工作节点的运行用户能执行 npu-smi info;驱动升级后需要重启机器。引擎输出：{last_line}",
+    ),
+    "engine_device_occupied": (
+        "Another container holds the NPU: end it, or choose other devices. The engine said: {last_line}",
+        "NPU 被其他容器占用：请结束该容器，或选择其他设备。引擎输出：{last_line}",
+    ),
+    "engine_device_not_visible": (
+        "The engine was given a device number that it does not see: inside of a container devices count from 0. It "
+        "said: {last_line}",
+        "引擎看不到所给的设备编号：容器内的设备从 0 开始编号。引擎输出：{last_line}",
+    ),
+    "engine_threads_refused": (
+        "The worker may start no more threads: raise the limit of processes (ulimit -u, or the container's pids "
+        "limit). The engine said: {last_line}",
+        "工作节点无法再创建线程：请提高进程数限制(ulimit -u 或容器的 pids 限制)。引擎输出：{last_line}",
+    ),
+    "engine_streams_exhausted": (
+        "The graphs need more streams than the NPU has: set enforce-eager. The engine said: {last_line}",
+        "图捕获所需的流超过 NPU 的上限：请设置 enforce-eager。引擎输出：{last_line}",
+    ),
+    "engine_device_start_failed": (
+        "The NPU did not start: look at its health (npu-smi info) and reset it. The engine said: {last_line}",
+        "NPU 启动失败：请查看其健康状态(npu-smi info)并复位。引擎输出：{last_line}",
+    ),
+    "engine_link_failed": (
+        "The NPUs did not reach each other: check HCCL_SOCKET_IFNAME and the links between the cards. The engine "
+        "said: {last_line}",
+        "NPU 之间无法通信：请检查 HCCL_SOCKET_IFNAME 与卡间链路。引擎输出：{last_line}",
     ),
     "engine_option_refused": (
         "The engine refused an option: {last_line}",

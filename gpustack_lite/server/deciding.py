@@ -7,7 +7,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Backend, Estimate, Want
-from gpustack_lite.db.nodes import nodes
+from gpustack_lite.db.nodes import distinct, nodes, offered
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.domain import Claim, ModelFacts, Part, Placement, PlacementWish, Reason, Remedy, Unplaceable
@@ -124,8 +124,10 @@ def _asked(snapshot: Snapshot, instance: ModelInstance, model: Model, facts: Kno
     backend = _named_backend(snapshot, model.backend)
     if facts.largest is None and (backend is None or backend.needs_facts):
         return None
-    backend = backend or registry.choose(facts.largest, model.source)
-    estimates = backend.estimates(facts.largest, Want(options=model.options))
+    devices = distinct(each for rows in snapshot.devices.values() for each in rows)
+    backend = backend or registry.choose(facts.largest, model.source, devices, offered(snapshot.workers))
+    picked = len(model.placement.get("devices") or ()) or None
+    estimates = backend.estimates(facts.largest, Want(model.options, devices, picked))
     return Asked(instance, model, backend, model.backend or backend.name, estimates, facts)
 
 

@@ -36,3 +36,7 @@ async def _holding(session: AsyncSession) -> dict[int, list[ModelInstance]]:
 def _document(device: WorkerDevice, worker: str, held: list[ModelInstance]) -> dict[str, Any]:
     use = device_use(device, held)
     return device_document(device, worker, claimed_bytes=use.claimed_bytes, foreign_bytes=use.foreign_bytes)
+
+
+async def all_rows(session: AsyncSession) -> list[WorkerDevice]:
+    return list(await session.exec(select(WorkerDevice).order_by(col(WorkerDevice.id))))

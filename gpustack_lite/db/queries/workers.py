@@ -48,6 +48,10 @@ async def ready_ids(session: AsyncSession) -> list[int]:
     return [worker_id for worker_id in found if worker_id is not None]
 
 
+async def all_rows(session: AsyncSession) -> list[Worker]:
+    return list(await session.exec(select(Worker).order_by(col(Worker.id))))
+
+
 async def listed(session: AsyncSession, wish: Wish) -> Page[dict[str, Any]]:
     found = await page(session, Worker, _LISTING, wish)
     counts = await _device_counts(session)

@@ -5,6 +5,7 @@ import pytest
 from backends import registry
 from backends.base import Backend
 from backends.llama_cpp import LLAMA_CPP
+from gpustack_lite.chips import declared_devices, parse_spec
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import NotFound, Refusal
 
@@ -18,7 +19,7 @@ def point(name: str, value: str) -> EntryPoint:
 
 
 def test_our_own_backends_are_there_without_being_installed() -> None:
-    assert set(registry.load([]).backends) == {"llama_cpp", "custom", "echo"}
+    assert set(registry.load([]).backends) == set(registry.BUILTIN)
 
 
 def test_our_own_entry_points_are_not_registered_twice() -> None:
@@ -63,9 +64,28 @@ def test_a_gguf_model_is_for_llama_cpp() -> None:
     assert registry.choose(GGUF, "/m.gguf") is LLAMA_CPP
 
 
-@pytest.mark.parametrize("facts", [HF, None], ids=["config.json", "no facts"])
-def test_other_models_need_a_named_backend(facts: ModelFacts | None) -> None:
+def test_a_model_that_nobody_knows_needs_a_named_backend() -> None:
     with pytest.raises(Refusal) as refused:
-        registry.choose(facts, "/m")
+        registry.choose(None, "/m")
     assert refused.value.code == "no_backend_for_model"
     assert "llama_cpp" in str(refused.value.params["names"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "offered", "chosen"),
+    [
+        pytest.param("1x910B3-64G", {"vllm_ascend"}, "vllm_ascend", id="Ascend"),
+        pytest.param("1xA100-80G", {"vllm"}, "vllm", id="CUDA"),
+        pytest.param("1x910B3-64G,1xA100-80G", {"vllm"}, "vllm", id="of both, the one that is there"),
+        pytest.param("1x910B3-64G", set(), "vllm_ascend", id="a device, and no engine yet"),
+        pytest.param(None, {"llama_cpp", "vllm"}, "vllm", id="a CPU with vLLM"),
+    ],
+)
+def test_a_directory_is_for_the_vllm_of_the_devices(spec: str | None, offered: set[str], chosen: str) -> None:
+    devices = declared_devices("w", parse_spec(spec)) if spec else ()
+    assert registry.choose(HF, "/m", devices, offered).name == chosen
+
+
+def test_a_directory_without_an_accelerator_or_vllm_is_told_what_to_do() -> None:
+    with pytest.raises(Refusal, match="no_engine_for_directory"):
+        registry.choose(HF, "/m", (), {"llama_cpp", "echo"})

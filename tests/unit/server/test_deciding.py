@@ -20,7 +20,7 @@ FAKE = {"backend": "fake", "source": "/models/m.gguf"}
 def fake_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"fake": FakeBackend(), "reads": FakeBackend("reads", needs_facts=True)}
     monkeypatch.setattr(registry, "find", known.__getitem__)
-    monkeypatch.setattr(registry, "choose", lambda facts, source: known["reads"])
+    monkeypatch.setattr(registry, "choose", lambda *_: known["reads"])
 
 
 def claim(gib: int) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""What users may tell vLLM: its own long flags, as `vllm serve --help` of 0.23 to 0.32 names and describes them.
+
+Those that are not in the table are passed on as they are, for the engine to judge, unless their name shows that they
+would let it reach files, programs, hosts or code, or would say again what the platform says.
+"""
+
+import re
+from collections.abc import Mapping
+
+from backends.base import Option
+
+_MEMORY = (
+    Option("max-model-len", "int", "tokens of one request, prompt and answer together; the model's own unless set"),
+    Option("gpu-memory-utilization", "float", "share of a device's memory that the engine reserves (0.9)"),
+    Option("max-num-batched-tokens", "int", "tokens that are worked on in one step"),
+    Option("max-num-seqs", "int", "requests that are worked on at once"),
+    Option("block-size", "int", "tokens in one block of the cache"),
+    Option("kv-cache-dtype", "str", "type of the cache: auto, fp8, fp8_e4m3, fp8_e5m2, bfloat16, ..."),
+    Option("enable-chunked-prefill", "bool", "cut long prompts into several steps"),
+    Option("enable-prefix-caching", "bool", "keep the cache of prompts that begin alike"),
+    Option("cpu-offload-gb", "float", "GiB of weights of each device that are kept in RAM"),
+    Option("enforce-eager", "bool", "capture no graphs"),
+)
+_PARALLEL = (
+    Option("tensor-parallel-size", "int", "devices that share each layer"),
+    Option("pipeline-parallel-size", "int", "groups of devices that take the layers in turn"),
+    Option("data-parallel-size", "int", "copies of the attention layers in one replica"),
+    Option("enable-expert-parallel", "bool", "spread experts over all devices instead of cutting each"),
+    Option("distributed-executor-backend", "choice", "how ranks are started", choices=("mp", "ray", "uni")),
+    Option("disable-custom-all-reduce", "bool", "leave sums between devices to the library"),
+)
+_MODEL = (
+    Option("dtype", "choice", "type to compute in", choices=("auto", "bfloat16", "float16", "half", "float32")),
+    Option("quantization", "str", "how the weights are quantised, where config.json does not say"),
+    Option("load-format", "choice", "format of the weights", choices=("auto", "safetensors", "pt", "dummy", "mistral")),
+    Option("hf-overrides", "json", "values instead of those in config.json"),
+    Option("tokenizer-mode", "str", "auto, mistral, ..."),
+    Option("runner", "choice", "what the model is used for", choices=("auto", "generate", "pooling")),
+    Option("convert", "choice", "make a text model embed or classify", choices=("auto", "none", "embed", "classify")),
+    Option("seed", "int", "seed of the random numbers"),
+    Option("enable-lora", "bool", "serve adapters"),
+    Option("max-loras", "int", "adapters in one batch"),
+    Option("max-lora-rank", "int", "largest rank of an adapter"),
+    Option("limit-mm-per-prompt", "json", "pictures, videos and sounds in one request"),
+    Option("mm-processor-kwargs", "json", "for the model's own processor of pictures"),
+    Option("additional-config", "json", "what a platform plugin such as vLLM-Ascend takes"),
+)
+_SERVING = (
+    Option("enable-auto-tool-choice", "bool", "let the model call tools by itself; needs tool-call-parser"),
+    Option("tool-call-parser", "str", "how the model spells calls of tools, such as hermes"),
+    Option("reasoning-parser", "str", "how the model spells reasoning, such as qwen3 or deepseek_r1"),
+    Option("chat-template-content-format", "choice", "as the template wants it", choices=("auto", "string", "openai")),
+    Option("scheduling-policy", "choice", "which request is next", choices=("fcfs", "priority")),
+    Option("async-scheduling", "bool", "plan the next step while one runs"),
+    Option("max-logprobs", "int", "most log probabilities that a request may ask for"),
+    Option("generation-config", "choice", "whose defaults of sampling count", choices=("auto", "vllm")),
+    Option("override-generation-config", "json", "defaults of sampling"),
+    Option("enable-prompt-tokens-details", "bool", "tell in usage how many tokens came from the cache"),
+    Option("disable-log-stats", "bool", "print no figures"),
+    Option("enable-log-requests", "bool", "print every request"),
+)
+KNOWN: Mapping[str, Option] = {each.name: each for each in (*_MEMORY, *_PARALLEL, *_MODEL, *_SERVING)}
+
+FORBIDDEN = frozenset(
+    {
+        *("host", "port", "uds", "api-key", "served-model-name", "model", "tokenizer", "root-path", "headless"),
+        *("trust-remote-code", "trust-request-chat-template", "trust-request-mm-kwargs", "worker-cls"),
+        *("worker-extension-cls", "scheduler-cls", "middleware", "logits-processors", "model-class-overrides"),
+        *("tool-parser-plugin", "reasoning-parser-plugin", "io-processor-plugin", "config", "hf-token"),
+        *("hf-config-path", "download-dir", "lora-modules", "chat-template", "allowed-local-media-path"),
+        *("allowed-media-domains", "kv-transfer-config", "ec-transfer-config", "speculative-config"),
+        *("compilation-config", "model-loader-extra-config", "log-config-file", "logging-config"),
+        *("profiler-config", "otlp-traces-endpoint", "enable-tokenizer-info-endpoint", "enable-sleep-mode"),
+    }
+)
+"""What the platform says itself, and what reads files, loads code, or opens hosts."""
+SUSPECT = frozenset(
+    {
+        *("host", "port", "address", "url", "uri", "endpoint", "domain", "domains", "socket", "uds", "ip", "nodes"),
+        *("path", "dir", "file", "files", "certfile", "keyfile", "ssl", "ca", "token", "key", "config", "plugin"),
+        *("plugins", "middleware", "cls", "class", "module", "modules", "code", "trust", "executor", "rpc", "master"),
+        *("profile", "profiler", "trace", "traces", "debug", "remote", "connector", "server", "tokenizer", "revision"),
+    }
+)
+"""Words that show what an option that nobody here has looked at would do."""
+FORBIDDEN_VARIABLES = re.compile(
+    r"^(VLLM_(API_KEY|HOST_IP|PORT|ALLOW_.*|RPC_.*|.*(PATH|DIR|ROOT|PLUGIN|INSECURE).*)"
+    r"|HF_.*|TRANSFORMERS_.*|TORCH_.*|RAY_.*|NCCL_.*FILE)$"
+)
