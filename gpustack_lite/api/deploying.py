@@ -84,7 +84,7 @@ async def _must_suit_its_files(context: Context, body: ModelCreate) -> None:
         return
     async with context.db.read() as session:
         there = nodes.distinct(await devices.all_rows(session))
-        offered = nodes.offered(await workers.all_rows(session))
+        offered = nodes.runnable(await workers.all_rows(session))
     backend = await specs.backend_named(context, body.backend) or registry.choose(facts, body.source, there, offered)
     backend.check(body.options, body.env)
     try:

@@ -41,7 +41,7 @@ def distinct(rows: Iterable[WorkerDevice]) -> tuple[Device, ...]:
     return tuple(_device("", each) for _, each in sorted(found.items(), key=lambda pair: str(pair[0])))
 
 
-def offered(workers: Iterable[Worker]) -> frozenset[str]:
+def runnable(workers: Iterable[Worker]) -> frozenset[str]:
     """The backends that some worker can run or install."""
     return frozenset(each["backend"] for worker in workers for each in worker.backend_versions)
 

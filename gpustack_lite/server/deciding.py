@@ -7,7 +7,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Backend, Estimate, Want
-from gpustack_lite.db.nodes import distinct, nodes, offered
+from gpustack_lite.db.nodes import distinct, nodes, runnable
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.domain import Claim, ModelFacts, Part, Placement, PlacementWish, Reason, Remedy, Unplaceable
@@ -125,7 +125,7 @@ def _asked(snapshot: Snapshot, instance: ModelInstance, model: Model, facts: Kno
     if facts.largest is None and (backend is None or backend.needs_facts):
         return None
     devices = distinct(each for rows in snapshot.devices.values() for each in rows)
-    backend = backend or registry.choose(facts.largest, model.source, devices, offered(snapshot.workers))
+    backend = backend or registry.choose(facts.largest, model.source, devices, runnable(snapshot.workers))
     picked = len(model.placement.get("devices") or ()) or None
     estimates = backend.estimates(facts.largest, Want(model.options, devices, picked))
     return Asked(instance, model, backend, model.backend or backend.name, estimates, facts)
