@@ -19,6 +19,8 @@ BUILTIN: Mapping[str, str] = MappingProxyType(
         "echo": "backends.echo:ECHO",
         "vllm": "backends.vllm:VLLM",
         "vllm_ascend": "backends.vllm_ascend:VLLM_ASCEND",
+        "mindie": "backends.mindie:MINDIE",
+        "sglang": "backends.sglang:SGLANG",
     }
 )
 """The same as our own entry points, so that a source tree works without being installed."""

@@ -57,6 +57,9 @@ class Arithmetic(Protocol):
     def budget_bytes(self, room_bytes: int) -> int:
         """What the terms of `memory` must fit into on one device."""
 
+    def pool_bytes(self, room_bytes: int) -> int | None:
+        """The most that the cache may take of one device, where an option fixes it."""
+
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         """What the engine takes of one device once it runs."""
 
@@ -125,9 +128,11 @@ class _Search(NamedTuple):
     def on(self, ranks: Ranks, room: Room) -> Estimate | None:
         """None where not even the least context fits."""
         budget = self.arithmetic.budget_bytes(room.total_bytes)
+        pool = self.arithmetic.pool_bytes(room.total_bytes)
 
         def fits(context: int) -> bool:
-            return device_bytes(self.memory(ranks, room.total_bytes, context)) <= budget
+            found = self.memory(ranks, room.total_bytes, context)
+            return device_bytes(found) <= budget and (pool is None or term_bytes(found, "term_cache") <= pool)
 
         context = largest(fits, self.least, self.longest)
         if context is None:
@@ -153,8 +158,7 @@ class _Search(NamedTuple):
     def does_not_fit(self, ranks: Ranks, room: Room) -> Refusal:
         """With the numbers of the roomiest try: the largest device, the most ranks."""
         found = self.memory(ranks, room.total_bytes, self.least)
-        by_code = {term.code: term.size_bytes for term in found.terms}
-        weights, cache = by_code.get("term_weights", 0), by_code.get("term_cache", 0)
+        weights, cache = term_bytes(found, "term_weights"), term_bytes(found, "term_cache")
         return Refusal(
             "does_not_fit",
             param="source",
@@ -191,3 +195,7 @@ def sizes(ranks: Ranks) -> dict[str, int]:
 def device_bytes(found: Memory) -> int:
     """Of the fullest device: what must fit into its budget."""
     return sum(term.size_bytes for term in found.terms)
+
+
+def term_bytes(found: Memory, code: str) -> int:
+    return sum(term.size_bytes for term in found.terms if term.code == code)

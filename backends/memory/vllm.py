@@ -207,6 +207,9 @@ class Reserving:
     def budget_bytes(self, room_bytes: int) -> int:
         return int(room_bytes * utilization(self.values))
 
+    def pool_bytes(self, room_bytes: int) -> int | None:
+        return None
+
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         return self.budget_bytes(room_bytes)
 
