@@ -27,13 +27,15 @@ class Asked(msgspec.Struct, frozen=True):
     model: str
     is_stream: bool
     wants_usage: bool
-    stream_options: dict[str, object] | None
+    stream_options: dict[str, msgspec.Raw] | None
     most_tokens: int | None = None
 
 
 _peek = msgspec.json.Decoder(_Peek)
 _string = msgspec.json.Decoder(str)
-_any = msgspec.json.Decoder()
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+"""Its values stay as they are spelt: a number may be one that Python has no room for."""
+_UNTRUE = frozenset({b"false", b"null", b"0", b'""'})
 _KEYS = frozenset({"model", "stream", "stream_options"})
 
 
@@ -45,15 +47,28 @@ def read(body: Bytes) -> Asked:
     """
     peek = _decode(body)
     _refuse_repeated(body)
-    options = None if peek.stream_options is msgspec.UNSET else _any.decode(peek.stream_options)
-    options = options if isinstance(options, dict) else None
+    options = None if peek.stream_options is msgspec.UNSET else _members(peek.stream_options)
     return Asked(
         model=_model(peek),
         is_stream=_stream(peek),
-        wants_usage=bool(options and options.get("include_usage")),
+        wants_usage=_is_true((options or {}).get("include_usage")),
         stream_options=options,
         most_tokens=_most_tokens(peek),
     )
+
+
+def _members(value: msgspec.Raw | bytes) -> dict[str, msgspec.Raw] | None:
+    """None where it is no object: that is the engine's to refuse."""
+    try:
+        return _object.decode(value)
+    except msgspec.ValidationError:
+        return None
+    except msgspec.DecodeError as error:  # escapes that stand for no character are met only here
+        raise Refusal("body_not_json", why=str(error)) from error
+
+
+def _is_true(value: msgspec.Raw | None) -> bool:
+    return value is not None and bytes(value) not in _UNTRUE
 
 
 def _most_tokens(peek: _Peek) -> int | None:
@@ -110,10 +125,17 @@ def _refuse_repeated(body: Bytes) -> None:
         return
     seen: set[str] = set()
     for member in jsonspans.members(body):
-        key = _string.decode(member.key)
+        key = _key(member)
         if key in seen and key in _KEYS:
             raise Refusal("body_repeats_key", param=key, key=key)
         seen.add(key)
+
+
+def _key(member: Member) -> str:
+    try:
+        return _string.decode(member.key)
+    except msgspec.DecodeError as error:
+        raise Refusal("body_not_json", why=str(error)) from error
 
 
 def with_usage_asked(body: Bytes, asked: Asked) -> list[Piece]:
@@ -123,10 +145,11 @@ def with_usage_asked(body: Bytes, asked: Asked) -> list[Piece]:
     member = _find(body, "stream_options")
     if member is None:
         return _inserted(body)
-    value = _any.decode(memoryview(body)[member.value_start : member.value_end])
-    if value is None or isinstance(value, dict):
-        return _replaced(body, member, {**(value or {}), "include_usage": True})
-    return [body]
+    value = bytes(memoryview(body)[member.value_start : member.value_end])
+    options = {} if value == b"null" else _members(value)
+    if options is None:
+        return [body]
+    return _replaced(body, member, {**options, "include_usage": msgspec.Raw(b"true")})
 
 
 def with_model(pieces: list[Piece], name: str) -> list[Piece]:
@@ -148,4 +171,4 @@ def _replaced(body: Bytes, member: Member, value: Mapping[str, object] | str) ->
 
 
 def _find(body: Bytes, key: str) -> Member | None:
-    return next((each for each in jsonspans.members(body) if _string.decode(each.key) == key), None)
+    return next((each for each in jsonspans.members(body) if _key(each) == key), None)

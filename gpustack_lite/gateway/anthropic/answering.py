@@ -29,13 +29,26 @@ def message(completion: Json, model: str, stops: Collection[str]) -> Json:
     said = choice.get("message")
     if not isinstance(said, dict):
         raise unreadable(model)
-    calls = said.get("tool_calls") or []
+    calls = array(said.get("tool_calls"))
     return {
         **head(completion, model),
         "content": [*_thoughts(said), *_words(said), *_calls(calls, choice, model)],
         **stop(choice, stops, has_calls=bool(calls)),
         "usage": usage(completion.get("usage")),
     }
+
+
+def mapping(value: object) -> Json:
+    """What an engine says is of its kind, or nothing: nobody has checked its answer."""
+    return value if isinstance(value, dict) else {}
+
+
+def array(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def words_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def unreadable(model: str) -> Refusal:
@@ -61,16 +74,15 @@ def _thoughts(said: Json) -> list[Json]:
 
 def thought_of(said: Json) -> str:
     """Some engines say it in one spelling, some in both."""
-    found = said.get("reasoning_content") or said.get("reasoning")
-    return found if isinstance(found, str) else ""
+    return words_of(said.get("reasoning_content") or said.get("reasoning"))
 
 
 def _words(said: Json) -> list[Json]:
-    words = said.get("content") or said.get("refusal")
-    return [{"type": "text", "text": words}] if isinstance(words, str) and words else []
+    words = words_of(said.get("content") or said.get("refusal"))
+    return [{"type": "text", "text": words}] if words else []
 
 
-def _calls(calls: list[Json], choice: Json, model: str) -> list[Json]:
+def _calls(calls: list[Any], choice: Json, model: str) -> list[Json]:
     """A call that was cut off by max_tokens is left out: stop_reason says why."""
     blocks = [_call(each) for each in calls]
     whole = [each for each in blocks if each is not None]
@@ -79,18 +91,20 @@ def _calls(calls: list[Json], choice: Json, model: str) -> list[Json]:
     return whole
 
 
-def _call(call: Json) -> Json | None:
-    function = call.get("function") or {}
+def _call(given: object) -> Json | None:
+    call = mapping(given)
+    function = mapping(call.get("function"))
     arguments = _arguments(function.get("arguments") or "{}")
-    if arguments is None:
+    name = words_of(function.get("name"))
+    if arguments is None or not name:
         return None
-    return {"type": "tool_use", "id": call.get("id") or "", "name": function.get("name") or "", "input": arguments}
+    return {"type": "tool_use", "id": words_of(call.get("id")), "name": name, "input": arguments}
 
 
 def _arguments(given: object) -> Json | None:
     try:
         found: Any = _decode(given) if isinstance(given, str) else given
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -109,9 +123,8 @@ def stop(choice: Json, stops: Collection[str], *, has_calls: bool) -> Json:
 
 def usage(counts: object) -> Json:
     """Anthropic counts what came from the cache apart."""
-    said = counts if isinstance(counts, dict) else {}
-    details = said.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens") if isinstance(details, dict) else None)
+    said = mapping(counts)
+    cached = _count(mapping(said.get("prompt_tokens_details")).get("cached_tokens"))
     return {
         "input_tokens": max(_count(said.get("prompt_tokens")) - cached, 0),
         "cache_creation_input_tokens": 0,

@@ -1,7 +1,7 @@
 """A request for a message, as the chat completion that asks for the same."""
 
 from gpustack_lite.gateway.anthropic import fields, turns
-from gpustack_lite.gateway.anthropic.fields import Json, mapping, need, not_translated, objects, text, wrong
+from gpustack_lite.gateway.anthropic.fields import Json, is_among, mapping, need, not_translated, objects, text, wrong
 
 _TRANSLATED = frozenset(
     {
@@ -35,6 +35,7 @@ _ABOUT_ANTHROPICS_OWN_MACHINES = frozenset(
 )
 """Left out knowingly: they say where and how Anthropic computes and keeps, not what is to be answered."""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_SWITCHES = ("enabled", "disabled")
 _EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 
 
@@ -59,7 +60,11 @@ def chat_request(asked: Json) -> Json:
 
 
 def stop_sequences(asked: Json) -> tuple[str, ...]:
-    return tuple(each for each in asked.get("stop_sequences") or () if isinstance(each, str))
+    """
+    Raises:
+        Refusal: 400 when it is no list of texts.
+    """
+    return tuple(_stops(asked).get("stop", ()))
 
 
 def _refuse_unknown(asked: Json) -> None:
@@ -113,7 +118,7 @@ def _choice(choice: Json) -> Json:
             "tool_choice": {"type": "function", "function": {"name": text(choice, "name", "tool_choice")}},
             **parallel,
         }
-    if kind not in _CHOICES:
+    if not is_among(kind, _CHOICES):
         not_translated("tool_choice.type", kind)
     return {"tool_choice": _CHOICES[kind], **parallel}
 
@@ -124,7 +129,7 @@ def _thinking(asked: Json) -> Json:
     kind = thinking.get("type", "adaptive")
     if kind == "adaptive":
         return {}
-    if kind not in {"enabled", "disabled"}:
+    if not is_among(kind, _SWITCHES):
         not_translated("thinking.type", kind)
     budget = {"thinking_budget": thinking["budget_tokens"]} if "budget_tokens" in thinking else {}
     return {"chat_template_kwargs": {"enable_thinking": kind == "enabled", **budget}}

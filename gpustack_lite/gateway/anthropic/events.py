@@ -9,6 +9,7 @@ import msgspec
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway.answers import Document
 from gpustack_lite.gateway.anthropic import answering, errors
+from gpustack_lite.gateway.anthropic.answering import array, mapping, words_of
 from gpustack_lite.gateway.anthropic.fields import Json
 from gpustack_lite.gateway.sse import data_of
 
@@ -97,19 +98,16 @@ class Events:
         return encoded({"type": "message_start", "message": {**message, "usage": self._usage}}) + _PING
 
     def _choice(self, chunk: Json) -> bytes:
-        choice = next(iter(chunk.get("choices") or ()), None)
-        if not isinstance(choice, dict):
-            return b""
-        told = self._delta(choice.get("delta") or {})
+        choice = mapping(next(iter(array(chunk.get("choices"))), None))
+        told = self._delta(mapping(choice.get("delta")))
         if choice.get("finish_reason") is not None:
             self._finish = choice
         return told
 
     def _delta(self, delta: Json) -> bytes:
         told = self._grow("thinking", answering.thought_of(delta), {"signature": ""})
-        words = delta.get("content") or delta.get("refusal")
-        told += self._grow("text", words if isinstance(words, str) else "", {})
-        return told + b"".join(self._call(each) for each in delta.get("tool_calls") or () if isinstance(each, dict))
+        told += self._grow("text", words_of(delta.get("content") or delta.get("refusal")), {})
+        return told + b"".join(self._call(each) for each in array(delta.get("tool_calls")) if isinstance(each, dict))
 
     def _grow(self, kind: str, words: str, more: Json) -> bytes:
         if not words:
@@ -118,12 +116,12 @@ class Events:
         return begun + self._told({"type": f"{kind}_delta", kind: words})
 
     def _call(self, given: Json) -> bytes:
-        at = given.get("index", 0)
-        call = self._calls.setdefault(at, _Call())
-        function = given.get("function") or {}
-        call.id = call.id or given.get("id") or ""
-        call.name = call.name or function.get("name") or ""
-        arguments = call.held + (function.get("arguments") or "")
+        at = given.get("index")
+        call = self._calls.setdefault(at if isinstance(at, int) else 0, _Call())
+        function = mapping(given.get("function"))
+        call.id = call.id or words_of(given.get("id"))
+        call.name = call.name or words_of(function.get("name"))
+        arguments = call.held + words_of(function.get("arguments"))
         call.held = "" if call.name else arguments
         return self._grow_call(call, arguments) if call.name else b""
 

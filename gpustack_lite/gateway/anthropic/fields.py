@@ -1,5 +1,6 @@
 """The fields of a request, taken one by one; what is missing or of another kind is refused by its full name."""
 
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 import msgspec
@@ -36,6 +37,11 @@ def need(holder: Json, key: str, where: str = "") -> Any:
     if holder.get(key) is None:
         raise Refusal("anthropic_field_missing", param=field, field=field)
     return holder[key]
+
+
+def is_among(value: object, known: Collection[str]) -> bool:
+    """Of whatever kind it is: a list or an object cannot be looked up in a set."""
+    return isinstance(value, str) and value in known
 
 
 def text(holder: Json, key: str, where: str = "") -> str:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gpustack_lite.gateway.anthropic.fields import Json, mapping, need, not_translated, objects, text, wrong
+from gpustack_lite.gateway.anthropic.fields import Json, is_among, mapping, need, not_translated, objects, text, wrong
 
+_SAID_BY_ASSISTANTS = frozenset({"text", "thinking", "tool_use", "redacted_thinking"})
 Blocks = list[tuple[str, Json]]
 """Each with its full name."""
 
@@ -75,7 +76,7 @@ def _assistant_messages(blocks: Blocks) -> list[Json]:
     thoughts = [text(block, "thinking", field) for field, block in blocks if block.get("type") == "thinking"]
     calls = [_call(field, block) for field, block in blocks if block.get("type") == "tool_use"]
     for field, block in blocks:
-        if block.get("type") not in {"text", "thinking", "tool_use", "redacted_thinking"}:
+        if not is_among(block.get("type"), _SAID_BY_ASSISTANTS):
             not_translated(f"{field}.type", block.get("type"))
     message: Json = {"role": "assistant", "content": _lines(words) if words or not calls else None}
     thought = {"reasoning_content": _lines(thoughts)} if thoughts else {}

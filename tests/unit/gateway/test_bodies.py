@@ -69,6 +69,16 @@ def test_asking_for_usage_changes_nothing_else(
             b'{"model":"m","stream_options":"no","stream":true}',
             id="something else is left for the engine to refuse",
         ),
+        pytest.param(
+            b'{"model":"m","stream_options":{"x":[1e999,12345678901234567890123]},"stream":true}',
+            b'{"model":"m","stream_options":{"x":[1e999,12345678901234567890123],"include_usage":true},"stream":true}',
+            id="numbers that Python has no room for stay as they are",
+        ),
+        pytest.param(
+            b'{"model":"m","stream_options":1e999,"stream":true}',
+            b'{"model":"m","stream_options":1e999,"stream":true}',
+            id="such a number instead of an object",
+        ),
     ],
 )
 def test_only_the_option_is_written_anew(body: bytes, result: bytes) -> None:
@@ -91,6 +101,9 @@ def test_a_large_body_is_not_copied() -> None:
         pytest.param(
             b'{"model":"m","stream":true,"stream_options":{"include_usage":true}}', ("m", True, True), id="usage"
         ),
+        pytest.param(
+            b'{"model":"m","stream":true,"stream_options":{"include_usage": null}}', ("m", True, False), id="no usage"
+        ),
         pytest.param('{"model":"模型/😀"}'.encode(), ("模型/😀", False, False), id="any name"),
         pytest.param(
             b'{"model":"\\u6a21","x":{"model":"y","model":"z"}}', ("模", False, False), id="repeats deeper are not ours"
@@ -112,6 +125,7 @@ def test_what_a_body_asks_for(body: bytes, asked: tuple[str, bool, bool]) -> Non
         pytest.param(b'{"model":"m"} {}', "body_not_json", id="two documents"),
         pytest.param(b'\xef\xbb\xbf{"model":"m"}', "body_not_json", id="byte order mark"),
         pytest.param(b'{"model":"\\ud800"}', "body_not_json", id="half a surrogate pair"),
+        pytest.param(b'{"model":"m","stream_options":{"\\ud800":1}}', "body_not_json", id="half a pair in an option"),
         pytest.param(b"null", "body_not_object", id="null"),
         pytest.param(b'{"model":""}', "model_missing", id="empty name"),
         pytest.param(b'{"model":null}', "model_not_text", id="null name"),
