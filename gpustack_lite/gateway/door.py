@@ -209,15 +209,23 @@ class Door(HttpToolsProtocol):
                 return
             self._turn_away(Refusal("request_too_slow", status=408, seconds=int(HEAD_SECONDS)))
         elif self._is_body_too_slow(now):
-            self._turn_away(Refusal("request_too_slow", status=408, seconds=int(BODY_SECONDS)))
+            self._give_up_body()
         elif self._stalled_since is not None and now - self._stalled_since > self.house.stall_seconds:
             self.transport.abort()
         elif self._is_between_requests and now - self._last_data > KEEP_ALIVE_SECONDS + 1:
             self.transport.close()  # uvicorn's own timer does not run after a body that came behind its answer
 
+    def _give_up_body(self) -> None:
+        """One that was answered before it had come is told nothing: it would be taken for the next answer."""
+        if self._is_answered:
+            self.transport.close()
+        else:
+            self._turn_away(Refusal("request_too_slow", status=408, seconds=int(BODY_SECONDS)))
+
     def _is_body_too_slow(self, now: float) -> bool:
         """Nothing for a while, or a drop now and then: the second costs us as much as the first."""
-        if not self.awaits_body or self.flow.read_paused:
+        is_due = self._is_in_message and (self.awaits_body or self._is_answered)
+        if not is_due or self.flow.read_paused:
             self._body_mark = None
             return False
         if now - self._last_data > BODY_SECONDS:
@@ -231,8 +239,11 @@ class Door(HttpToolsProtocol):
 
     @property
     def _is_between_requests(self) -> bool:
-        is_answered = self._running is None or self._running.response_complete
-        return is_answered and not self._is_in_message
+        return self._is_answered and not self._is_in_message
+
+    @property
+    def _is_answered(self) -> bool:
+        return self._running is None or self._running.response_complete
 
     # --- httptools' callbacks ----------------------------------------------------------------------------------------
 

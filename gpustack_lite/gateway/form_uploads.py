@@ -73,17 +73,22 @@ class FormUpload:
         self._refuse_more_than(self._call.content_length or 0)
         reader = FormReader(self._call.headers.get(b"content-type", b""), self._call.path)
         self._call.door.awaits_body = True
+        try:
+            await self._receive(reader)
+        finally:
+            self._call.door.awaits_body = False
+        fields = reader.end()
+        if self._scratch is not None:
+            await self._write(self._scratch)
+        return fields
+
+    async def _receive(self, reader: FormReader) -> None:
         has_more = True
         while has_more:
             data, has_more = await self._call.receive()
             self._count(len(data))
             reader.feed(data)
             await self._keep(data)
-        self._call.door.awaits_body = False
-        fields = reader.end()
-        if self._scratch is not None:
-            await self._write(self._scratch)
-        return fields
 
     def _refuse_more_than(self, length: int) -> None:
         if length > self._all.limit_bytes:

@@ -43,11 +43,12 @@ class Upload:
         """
         self._refuse_more_than(self._call.content_length or 0)
         self._call.door.awaits_body = True
-        data, has_more = await self._call.receive()
-        self._hold(len(data))
-        body = data if not has_more else await self._rest(bytearray(data))
-        self._call.door.awaits_body = False
-        return body
+        try:
+            data, has_more = await self._call.receive()
+            self._hold(len(data))
+            return data if not has_more else await self._rest(bytearray(data))
+        finally:
+            self._call.door.awaits_body = False
 
     async def _rest(self, body: bytearray) -> bytearray:
         has_more = True

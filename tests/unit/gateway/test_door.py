@@ -230,6 +230,28 @@ async def test_a_body_that_does_not_come_is_not_waited_for(hall: Hall) -> None:
     assert hall.transport.is_closing()
 
 
+@pytest.mark.parametrize("drop", [b"", b"x"], ids=["silence", "drops"])
+async def test_a_body_that_was_answered_before_it_came_is_not_waited_for_either(hall: Hall, drop: bytes) -> None:
+    said = await hall.hears(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    for _ in range(70):
+        hall.waits(1)
+        await hall.hears(drop)
+    assert hall.transport.is_closing()
+    assert hall.transport.written == said  # a second answer would be taken for that of the next request
+
+
+async def test_a_body_that_is_there_is_not_too_slow(hall: Hall) -> None:
+    async def forget(call: Call) -> None:
+        call.door.awaits_body = True
+        await call.receive()
+        await call.answer(400, b"bad", [])
+
+    hall.work = forget
+    said = await hall.hears(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+    hall.waits(BODY_SECONDS + 0.5)
+    assert hall.transport.written == said
+
+
 @pytest.mark.parametrize("trailer", [b"X-API-Key: stolen", b"Host: evil.example", b"Connection: host"])
 async def test_what_comes_behind_the_body_is_no_header(hall: Hall, trailer: bytes) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -352,6 +374,17 @@ async def test_a_request_without_asgi_hears_that_its_client_takes_bytes_again(ha
     assert hall.door.flow.write_paused
     hall.door.resume_writing()
     assert riders.all[0].heard[-1] == "room"
+
+
+async def test_a_body_without_asgi_that_was_answered_before_it_came_is_not_waited_for(
+    hall: Hall, riders: Riders
+) -> None:
+    await hall.hears(POST[:-1])
+    riders.all[0].response_started = riders.all[0].response_complete = True
+    hall.waits(1)
+    hall.waits(BODY_SECONDS + 1)
+    assert hall.transport.is_closing()
+    assert hall.transport.written == b""
 
 
 async def test_a_leaving_gateway_keeps_no_connection_of_either_lane(hall: Hall, riders: Riders) -> None:

@@ -37,6 +37,15 @@ async def test_a_body_is_put_together() -> None:
 @pytest.mark.parametrize(
     "sender", [Sender(b"x" * 11), Sender(b"x" * 6, b"x" * 6), Sender(b"x", length=11)], ids=["one piece", "two", "said"]
 )
+async def test_what_was_refused_is_not_waited_for(sender: Sender) -> None:
+    with pytest.raises(Refusal):
+        await read(Uploads(10), sender)
+    assert not sender.door.awaits_body
+
+
+@pytest.mark.parametrize(
+    "sender", [Sender(b"x" * 11), Sender(b"x" * 6, b"x" * 6), Sender(b"x", length=11)], ids=["one piece", "two", "said"]
+)
 async def test_a_body_over_the_limit_is_refused(sender: Sender) -> None:
     uploads = Uploads(10)
     with pytest.raises(Refusal, match="request_body_too_large") as refused:
