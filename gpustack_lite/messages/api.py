@@ -35,7 +35,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "database_failed": (
         "The database did not take the request ({why}): nothing was changed; free its disk or start it, and try again.",
-        "数据库未能处理该请求({why})：未作任何更改；请检查其磁盘空间与运行状态后重试。",
+        "数据库未能处理该请求（{why}）：未作任何更改；请检查其磁盘空间与运行状态后重试。",
     ),
     # fields
     "field_missing": ("The field {name} is missing.", "缺少字段 {name}。"),
@@ -120,7 +120,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "key_ambiguous": (
         "Several keys are named {name}: use the id of one of them ({ids}).",
-        "有多个密钥名为 {name}：请使用其中一个的编号({ids})。",
+        "有多个密钥名为 {name}：请使用其中一个的编号（{ids}）。",
     ),
     "expiry_passed": ("expires_at lies in the past: choose a later time.", "expires_at 已经过去：请选择更晚的时间。"),
     "worker_unknown": (

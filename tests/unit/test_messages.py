@@ -1,6 +1,7 @@
 """The two catalogues say the same, with the same params, and every code in the program is in them."""
 
 import ast
+import re
 import string
 from pathlib import Path
 
@@ -30,6 +31,15 @@ def test_both_languages_are_written(code: str) -> None:
     assert english.strip()
     assert has_chinese(chinese) or not words(english)
     assert not has_chinese(english)
+
+
+HALF_WIDTH = re.compile(r"[\u4e00-\u9fff](?:[,;!?()]|:(?![\u4e00-\u9fff]))|[,;!?()][\u4e00-\u9fff]")
+"""A colon between two words is a notation, as in host:port."""
+
+
+@pytest.mark.parametrize("code", sorted(CATALOGUE))
+def test_chinese_has_marks_of_its_own_width(code: str) -> None:
+    assert HALF_WIDTH.findall(CATALOGUE[code][1]) == []
 
 
 def has_chinese(template: str) -> bool:

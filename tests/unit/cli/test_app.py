@@ -1,3 +1,4 @@
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +35,15 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 def test_the_page_of_the_program_names_every_command(language: int) -> None:
     words = CATALOGUE["help_main"][language].split()
     assert [command for command in COMMANDS if command not in words] == []
+
+
+@pytest.mark.parametrize("language", [0, 1], ids=["English", "Chinese"])
+def test_the_page_of_the_program_names_what_each_command_can_do(language: int) -> None:
+    lines = {line.split()[0]: line for line in CATALOGUE["help_main"][language].splitlines() if line.startswith("  ")}
+    for command in COMMANDS:
+        group = typer.main.get_command(import_module(f"gpustack_lite.cli.{command}").app)
+        verbs = set(getattr(group, "commands", {})) - {command}
+        assert verbs <= set(re.findall(r"[a-z-]+", lines[command])), command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
