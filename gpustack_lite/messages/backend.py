@@ -159,7 +159,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "use there ({total_bytes} in all). Shorten the context (max-model-len), use more devices or a quantised model.",
         "{device_count} 个 {chip} 容量不足：每个设备上权重占 {weights_bytes}，{context_length} 个词元的缓存占 "
         "{cache_bytes}，其余占 {rest_bytes}，而引擎在每个设备上可用 {budget_bytes}（总计 {total_bytes}）。"
-        "请缩短上下文(max-model-len)，使用更多设备，或选用量化模型。",
+        "请缩短上下文（max-model-len），使用更多设备，或选用量化模型。",
     ),
     "heads_not_divisible": (
         "The model has {heads} attention heads, which {size} devices cannot share evenly: use one of {allowed} "
@@ -322,7 +322,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_no_cache_left": (
         "Weights and activations leave no memory for the cache: shorten the context (max-model-len), use more devices, "
         "or raise gpu-memory-utilization. The engine said: {last_line}",
-        "权重与激活占满了显存，没有留给缓存的空间：请缩短上下文(max-model-len)，使用更多设备，或提高 "
+        "权重与激活占满了显存，没有留给缓存的空间：请缩短上下文（max-model-len），使用更多设备，或提高 "
         "gpu-memory-utilization。引擎输出：{last_line}",
     ),
     "engine_device_not_free": (
@@ -341,7 +341,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "engine_dtype_unsupported": (
         "The device does not compute in bfloat16: set dtype to float16. The engine said: {last_line}",
-        "设备不支持 bfloat16:请将 dtype 设为 float16。引擎输出：{last_line}",
+        "设备不支持 bfloat16：请将 dtype 设为 float16。引擎输出：{last_line}",
     ),
     "engine_no_device": (
         "The engine found no device: check the driver on the worker. It said: {last_line}",
@@ -350,7 +350,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_driver_not_ready": (
         "The NPU driver does not answer: see whether npu-smi info works on the worker as the user who runs it, and "
         "restart the machine after a driver was upgraded. The engine said: {last_line}",
-        "NPU 驱动没有响应：请确认工作节点的运行用户能执行 npu-smi info;驱动升级后需要重启机器。引擎输出：{last_line}",
+        "NPU 驱动没有响应：请确认工作节点的运行用户能执行 npu-smi info；驱动升级后需要重启机器。引擎输出：{last_line}",
     ),
     "engine_device_occupied": (
         "Another container holds the NPU: end it, or choose other devices. The engine said: {last_line}",
@@ -364,7 +364,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "engine_threads_refused": (
         "The worker may start no more threads: raise the limit of processes (ulimit -u, or the container's pids "
         "limit). The engine said: {last_line}",
-        "工作节点无法再创建线程：请提高进程数限制(ulimit -u 或容器的 pids 限制)。引擎输出：{last_line}",
+        "工作节点无法再创建线程：请提高进程数限制（ulimit -u 或容器的 pids 限制）。引擎输出：{last_line}",
     ),
     "engine_streams_exhausted": (
         "The graphs need more streams than the NPU has: set enforce-eager. The engine said: {last_line}",
@@ -372,7 +372,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "engine_device_start_failed": (
         "The NPU did not start: look at its health (npu-smi info) and reset it. The engine said: {last_line}",
-        "NPU 启动失败：请查看其健康状态(npu-smi info)并复位。引擎输出：{last_line}",
+        "NPU 启动失败：请查看其健康状态（npu-smi info）并复位。引擎输出：{last_line}",
     ),
     "engine_link_failed": (
         "The NPUs did not reach each other: check HCCL_SOCKET_IFNAME and the links between the cards. The engine "
