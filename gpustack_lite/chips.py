@@ -10,6 +10,7 @@ GIB = 1024**3
 _SPEC = re.compile(r"^(?P<count>[1-9][0-9]{0,3})x(?P<chip>[A-Za-z0-9][A-Za-z0-9_.+]*)-(?P<memory>[1-9][0-9]{0,4})G$")
 _CUDA_PREFIXES = (
     "A100",
+    "GB10",
     "A800",
     "A10",
     "A30",

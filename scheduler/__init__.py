@@ -1,23 +1,29 @@
 """Pure placement: a snapshot of workers goes in, a placement or the reasons against it come out."""
 
+from scheduler.checks import About, granted
 from scheduler.explain import Explanation, explain
+from scheduler.memo import Memo
 from scheduler.node import Node, occupied
 from scheduler.place import least_demanding, place
 from scheduler.question import Holding, Question, answer
 from scheduler.remedies import Trial, offered
-from scheduler.reserve import reserve
+from scheduler.reserve import release, reserve
 
 __all__ = [
+    "About",
     "Explanation",
     "Holding",
+    "Memo",
     "Node",
     "Question",
     "Trial",
     "answer",
     "explain",
+    "granted",
     "least_demanding",
     "occupied",
     "offered",
     "place",
+    "release",
     "reserve",
 ]

@@ -1,20 +1,49 @@
 """Why not: one small question per fact, asked in order; the first that answers is the worker's reason."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gpustack_lite.domain import Claim, Params, PlacementWish, Reason
-from scheduler.node import Node, Pool, pool_of
+from scheduler.node import Node
+from scheduler.pools import Pool, fitting, pool_of
+
+READING_TRUSTED_SECONDS = 90.0
+"""Nine heartbeats. What others use may be anything by then: a server that was away starts with old readings."""
+
+
+@dataclass(frozen=True)
+class About:
+    """For whom something is placed: facts of the model that decide where it may go and what a refusal tells.
+
+    `numbers` by claim go into a refusal for want of memory; with `terms`, such as "27.51 + 0.63 + 1.8 GiB", they say
+    what the bytes are made of.
+    """
+
+    model: str | None = None
+    source: str | None = None
+    head_count: int | None = None
+    numbers: Mapping[Claim, Params] = field(default_factory=dict)
+
+
+NOBODY = About()
 
 
 class Ask(NamedTuple):
-    """What is being placed. `chosen` are the hand-picked device indices by worker, None where nothing was picked."""
+    """What is being placed. `chosen` are the hand-picked device indices by worker, None where nothing was picked.
+
+    `shares`: it may enter a chip that others of us share; `chips` are those allowed by claim and wish, None for any.
+    `counts` are the numbers of devices on which some claim of the question runs.
+    """
 
     claim: Claim
     wish: PlacementWish
     backend: str | None = None
+    about: About = NOBODY
     chosen: Mapping[str, tuple[int, ...]] | None = None
+    shares: bool = False
+    chips: frozenset[str] | None = None
+    counts: tuple[int, ...] = ()
 
 
 class View(NamedTuple):
@@ -23,6 +52,19 @@ class View(NamedTuple):
     node: Node
     ask: Ask
     pools: tuple[Pool, ...]
+
+
+def granted(claim: Claim, wish: PlacementWish) -> Claim:
+    """The claim as it is held: a chip is shared where the engine can and the user wants it."""
+    if claim.may_share == wish.share_chips or not claim.may_share:
+        return claim
+    return replace(claim, may_share=False)
+
+
+def allowed_chips(claim: Claim, wish: PlacementWish) -> frozenset[str] | None:
+    """In small letters; None where neither the engine nor the user names any."""
+    of_claim, of_wish = (frozenset({chip.casefold() for chip in chips}) for chips in (claim.chips, wish.chips))
+    return of_claim & of_wish if of_claim and of_wish else of_claim or of_wish or None
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -36,22 +78,39 @@ def view(node: Node, ask: Ask) -> View:
         return View(node, ask, ())
     if ask.chosen is not None:
         return View(node, ask, _chosen_pools(node, ask))
-    kinds = ask.claim.device_kinds
-    return View(node, ask, tuple([pool for pool in node.pools if pool.kind in kinds]))
+    kinds, chips = ask.claim.device_kinds, ask.chips
+    pools = [pool for pool in node.pools if pool.kind in kinds]
+    return View(node, ask, tuple(pools if chips is None else [p for p in pools if p.chip.casefold() in chips]))
 
 
 def _chosen_pools(node: Node, ask: Ask) -> tuple[Pool, ...]:
-    """Who picks by hand may mix chips, never kinds."""
-    chosen = (ask.chosen or {}).get(node.name, ())
-    spaces = [space for pool in node.pools for space in pool.spaces if space.device in chosen]
-    kinds = sorted({space.kind for space in spaces} & ask.claim.device_kinds)
-    return tuple(pool_of([space for space in spaces if space.kind == kind]) for kind in kinds)
+    """Who picks by hand may mix chips, never kinds, nor memory of their own with memory that is the machine's."""
+    chosen, chips = (ask.chosen or {}).get(node.name, ()), ask.chips
+    found = {
+        (pool.kind, pool.ram_bytes): [
+            space
+            for other in node.pools
+            if (other.kind, other.ram_bytes) == (pool.kind, pool.ram_bytes)
+            and (chips is None or other.chip.casefold() in chips)
+            for space in other.spaces
+            if space.device in chosen
+        ]
+        for pool in node.pools
+        if pool.kind in ask.claim.device_kinds
+    }
+    return tuple([pool_of(spaces, ram) for (_, ram), spaces in found.items() if spaces])
 
 
 def is_alive(seen: View) -> Reason | None:
     if seen.node.alive:
         return None
     return Reason(seen.node.name, "alive", "worker_silent", {"worker": seen.node.name})
+
+
+def is_in_service(seen: View) -> Reason | None:
+    if not seen.node.drained:
+        return None
+    return Reason(seen.node.name, "drained", "drained", {"worker": seen.node.name})
 
 
 def has_the_labels(seen: View) -> Reason | None:
@@ -73,24 +132,62 @@ def accepts_the_model(seen: View) -> Reason | None:
     return seen.node.refusal
 
 
-def has_the_chosen(seen: View) -> Reason | None:
-    if seen.ask.chosen is None:
+def is_apart(seen: View) -> Reason | None:
+    """`apart`: no second replica of the model beside one that is here."""
+    model = seen.ask.about.model
+    if not seen.ask.wish.apart or model is None or not seen.node.models.get(model):
         return None
-    chosen, there = seen.ask.chosen[seen.node.name], {device.index for device in seen.node.devices}
-    name, count = seen.node.name, seen.ask.claim.device_count
-    for address in seen.ask.wish.devices:
-        if split_address(address)[1] not in there:
+    return Reason(seen.node.name, "apart", "replica_is_here", {"worker": seen.node.name, "model": model})
+
+
+def is_fresh(seen: View) -> Reason | None:
+    age = seen.node.reading_age_seconds
+    if age is None or age <= READING_TRUSTED_SECONDS:
+        return None
+    params: Params = {"worker": seen.node.name, "age_seconds": round(age), "limit_seconds": READING_TRUSTED_SECONDS}
+    return Reason(seen.node.name, "fresh", "reading_stale", params)
+
+
+def has_the_chosen(seen: View) -> Reason | None:
+    ask, name = seen.ask, seen.node.name
+    if ask.chosen is None:
+        return None
+    there = {device.index for device in seen.node.devices}
+    for address in ask.wish.devices:
+        worker, index = split_address(address)
+        if worker == name and index not in there:
             return Reason(name, "chosen", "chosen_device_unknown", {"worker": name, "device": address})
-    if len(chosen) != count:
-        return Reason(name, "chosen", "chosen_count_differs", {"chosen_count": len(chosen), "needed_count": count})
-    return None
+    chosen_count = len(ask.chosen[name])
+    return None if chosen_count == ask.claim.device_count else _differing_count(seen, chosen_count)
+
+
+def _differing_count(seen: View, chosen_count: int) -> Reason:
+    """Where the heads of the model cannot be shared out over so many devices, they are named: that is the cause."""
+    heads, counts = seen.ask.about.head_count, ", ".join(map(str, seen.ask.counts))
+    params: Params = {"worker": seen.node.name, "chosen_count": chosen_count, "counts": counts}
+    if heads and chosen_count and heads % chosen_count:
+        return Reason(seen.node.name, "chosen", "heads_do_not_divide", {**params, "head_count": heads})
+    return Reason(seen.node.name, "chosen", "chosen_count_differs", params)
 
 
 def has_the_kind(seen: View) -> Reason | None:
-    if seen.pools or seen.ask.claim.device_count == 0:
+    kinds = seen.ask.claim.device_kinds
+    if seen.pools or any([pool.kind in kinds for pool in seen.node.pools]):
         return None
-    kinds = ", ".join(sorted(seen.ask.claim.device_kinds))
-    return Reason(seen.node.name, "kind", "kind_missing", {"worker": seen.node.name, "kinds": kinds})
+    params: Params = {"worker": seen.node.name, "kinds": ", ".join(sorted(kinds))}
+    return Reason(seen.node.name, "kind", "kind_missing", params)
+
+
+def has_the_chip(seen: View) -> Reason | None:
+    if seen.pools:
+        return None
+    there = sorted({pool.chip for pool in seen.node.pools if pool.kind in seen.ask.claim.device_kinds})
+    params: Params = {
+        "worker": seen.node.name,
+        "chips": ", ".join(sorted(seen.ask.claim.chips or seen.ask.wish.chips)),
+        "there": ", ".join(there),
+    }
+    return Reason(seen.node.name, "chip", "chip_missing", params)
 
 
 def has_enough_devices(seen: View) -> Reason | None:
@@ -118,30 +215,57 @@ def has_enough_readings(seen: View) -> Reason | None:
 
 
 def has_enough_memory(seen: View) -> Reason | None:
-    """The free bytes it tells are those of the N-th freest device: what a claim on N devices finds on each."""
+    """The bytes it tells are those of the N-th freest device: what a claim on N devices finds on each."""
     count, needed = seen.ask.claim.device_count, seen.ask.claim.bytes_per_device
-    if count == 0:
-        return None
-    free = max(pool.known_free_bytes[count - 1] for pool in seen.pools if len(pool.known_free_bytes) >= count)
+    pool = max(
+        [pool for pool in seen.pools if len(pool.known_free_bytes) >= count],
+        key=lambda pool: pool.known_free_bytes[count - 1],
+    )
+    free = pool.known_free_bytes[count - 1]
     if free >= needed:
         return None
-    free = max(0, free)
     params: Params = {
         "worker": seen.node.name,
+        "chip": pool.chip,
         "needed_count": count,
         "needed_bytes": needed,
-        "free_bytes": free,
+        "free_bytes": max(0, free),
+        "usable_bytes": max([space.capacity_bytes or 0 for space in pool.spaces]),
+        **seen.ask.about.numbers.get(seen.ask.claim, {}),
     }
-    return Reason(seen.node.name, "memory", "not_enough_device_memory", params, needed, free)
+    foreign = _foreign_in_the_way(pool, count, needed)
+    code = "not_enough_memory_for_terms" if "terms" in params else "not_enough_device_memory"
+    if foreign:
+        code, params = "foreign_memory", {**params, "foreign_bytes": foreign}
+    return Reason(seen.node.name, "memory", code, params, needed, max(0, free))
+
+
+def _foreign_in_the_way(pool: Pool, count: int, needed_bytes: int) -> int:
+    """What others use on the devices that would do without them; 0 where too few would."""
+    spaces = [space for space in pool.spaces if space.is_usable and space.free_bytes is not None]
+    alone = sorted(
+        [(-(space.free_bytes or 0) - (space.foreign_bytes or 0), space.foreign_bytes or 0) for space in spaces]
+    )
+    would_do = -alone[count - 1][0] >= needed_bytes
+    return max([foreign for _, foreign in alone[:count]]) if would_do else 0
 
 
 def has_enough_untaken(seen: View) -> Reason | None:
     claim = seen.ask.claim
-    untaken = max([fitting_count(pool, claim) for pool in seen.pools], default=0)
+    untaken = max([len(fitting(pool.open_to(seen.ask.shares), claim.bytes_per_device)) for pool in seen.pools])
     if untaken >= claim.device_count:
         return None
     params: Params = {"worker": seen.node.name, "needed_count": claim.device_count, "untaken_count": untaken}
     return Reason(seen.node.name, "whole_chip", "chips_taken", params)
+
+
+def has_room_for_both(seen: View) -> Reason | None:
+    """Of devices whose memory is the machine's, after every other check of them: takes what fits, and asks for both."""
+    claim = seen.ask.claim
+    free = max([pool.ram_bytes for pool in seen.pools if pool.ram_bytes is not None], default=0)
+    needed = claim.device_count * claim.bytes_per_device + claim.ram_bytes
+    params: Params = {"worker": seen.node.name, "needed_bytes": needed, "free_bytes": max(0, free)}
+    return Reason(seen.node.name, "unified", "not_enough_unified_memory", params, needed, max(0, free))
 
 
 def has_enough_ram(seen: View) -> Reason | None:
@@ -157,42 +281,72 @@ def has_enough_ram(seen: View) -> Reason | None:
     return Reason(name, "ram", "not_enough_ram", params, needed, free)
 
 
-def fitting_count(pool: Pool, claim: Claim) -> int:
-    """How many devices pass every check of a single device: those at the front of `rooms`."""
-    return bisect_right(pool.rooms, -claim.bytes_per_device, key=lambda room: -room.free_bytes)
+def has_enough_disk(seen: View) -> Reason | None:
+    if seen.ask.claim.disk_bytes == 0:
+        return None
+    needed = seen.node.needed_disk_bytes(seen.ask.claim, seen.ask.about.source)
+    free, name = seen.node.room_on_disk_bytes, seen.node.name
+    if needed == 0:
+        return None
+    if free is None:
+        return Reason(name, "disk", "disk_unknown", {"worker": name, "needed_bytes": needed}, needed)
+    if free >= needed:
+        return None
+    params: Params = {"worker": name, "needed_bytes": needed, "free_bytes": max(0, free)}
+    return Reason(name, "disk", "not_enough_disk", params, needed, max(0, free))
 
 
-def takes(pool: Pool, claim: Claim) -> bool:
+def takes(pool: Pool, ask: Ask) -> bool:
     """The short way through the checks of devices: what fits has passed each of them."""
-    rooms, count = pool.rooms, claim.device_count
-    return len(rooms) >= count and (count == 0 or rooms[count - 1].free_bytes >= claim.bytes_per_device)
+    claim, rooms = ask.claim, pool.open_to(ask.shares)
+    count = claim.device_count
+    if len(rooms) < count or rooms[count - 1].free_bytes < claim.bytes_per_device:
+        return False
+    return pool.ram_bytes is None or count * claim.bytes_per_device + claim.ram_bytes <= pool.ram_bytes
 
 
 Check = Callable[[View], Reason | None]
-OF_WORKERS: tuple[Check, ...] = (is_alive, has_the_labels, has_the_backend, accepts_the_model, has_the_chosen)
+OF_WORKERS: tuple[Check, ...] = (
+    is_alive,
+    is_in_service,
+    has_the_labels,
+    has_the_backend,
+    accepts_the_model,
+    is_apart,
+    has_the_chosen,
+    is_fresh,
+)
 OF_DEVICES: tuple[Check, ...] = (
     has_the_kind,
+    has_the_chip,
     has_enough_devices,
     has_enough_usable,
     has_enough_readings,
     has_enough_memory,
     has_enough_untaken,
+    has_room_for_both,
 )
+OF_MACHINES: tuple[Check, ...] = (has_enough_ram, has_enough_disk)
 ORDER: tuple[str, ...] = (
-    *("alive", "labels", "backend", "model", "chosen", "kind"),
-    *("count", "health", "reading", "memory", "whole_chip", "ram"),
+    *("alive", "drained", "labels", "backend", "model", "apart", "chosen", "fresh"),
+    *("kind", "chip", "count", "health", "reading", "memory", "whole_chip", "unified"),
+    *("ram", "disk", "team"),
 )
 """The names of the checks in their order; a refusal of the caller may carry a name of its own and counts as `model`."""
 
 
 def why_not(seen: View) -> Reason | None:
     """The first check that fails."""
-    for check in OF_WORKERS:
+    if (reason := _first(OF_WORKERS, seen)) is not None:
+        return reason
+    ask = seen.ask
+    if ask.claim.device_count > 0 and not any([takes(pool, ask) for pool in seen.pools]):
+        return _first(OF_DEVICES, seen)
+    return _first(OF_MACHINES, seen)
+
+
+def _first(checks: tuple[Check, ...], seen: View) -> Reason | None:
+    for check in checks:
         if (reason := check(seen)) is not None:
             return reason
-    claim = seen.ask.claim
-    if claim.device_count > 0 and not any([takes(pool, claim) for pool in seen.pools]):
-        for check in OF_DEVICES:
-            if (reason := check(seen)) is not None:
-                return reason
-    return has_enough_ram(seen)
+    return None

@@ -7,7 +7,7 @@ from gpustack_lite.domain import Placement, Remedy, Unplaceable
 from scheduler.place import place
 from scheduler.question import Holding, Question
 
-FOR_WANT_OF_ROOM = frozenset({"memory", "whole_chip", "ram", "room", "disk"})
+FOR_WANT_OF_ROOM = frozenset({"memory", "whole_chip", "ram", "unified", "disk", "apart"})
 """Checks that the end of something may pass."""
 MOST_WORKERS = 8
 MOST_TRIALS = 400
@@ -74,4 +74,5 @@ def _fits_without(question: Question, worker: str, ended: Sequence[Holding]) -> 
         nodes = [node]
     else:
         nodes = [node if each.name == worker else each for each in question.nodes]
-    return isinstance(place(nodes, question.claims, question.wish, backend=question.backend), Placement)
+    answer = place(nodes, question.claims, question.wish, backend=question.backend, about=question.about)
+    return isinstance(answer, Placement)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpustack_lite.domain import Claim, Placement, PlacementWish, Unplaceable
-from scheduler.node import Node, occupied
+from scheduler.checks import NOBODY, About
+from scheduler.node import Held, Node, occupied
 from scheduler.place import place
 
 
@@ -18,6 +19,7 @@ class Holding:
     worker: str
     devices: tuple[int, ...]
     claim: Claim
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Question:
     wish: PlacementWish = field(default_factory=PlacementWish)
     backend: str | None = None
     holdings: tuple[Holding, ...] = ()
+    about: About = NOBODY
     known: tuple[Node, ...] = field(default=(), compare=False, repr=False)
     """`bare` with `holdings` on them, from a caller who has them already."""
 
@@ -67,9 +70,13 @@ class Question:
 
 
 def answer(question: Question) -> Placement | Unplaceable:
-    return place(question.nodes, question.claims, question.wish, backend=question.backend)
+    return place(question.nodes, question.claims, question.wish, backend=question.backend, about=question.about)
 
 
 def _held(node: Node, holdings: Iterable[Holding]) -> Node:
-    found = [(each.devices, each.claim) for each in holdings]
-    return occupied(node, found) if found else node
+    by_model: dict[str | None, list[Held]] = {}
+    for each in holdings:
+        by_model.setdefault(each.model, []).append((each.devices, each.claim))
+    for model, found in by_model.items():
+        node = occupied(node, found, model=model)
+    return node

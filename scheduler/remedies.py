@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpustack_lite.domain import Claim, Device, Placement, PlacementWish, Reason, Remedy, Unplaceable
+from scheduler.checks import NOBODY, About
 from scheduler.ending import fewest_to_end
 from scheduler.nearness import missing_bytes
 from scheduler.node import SOUND, Node
@@ -15,7 +16,8 @@ NEAREST_WORKERS = 4
 """On so many workers per kind of reason a change is tried; the nearest that helps is offered."""
 RANKS: tuple[str, ...] = (
     *("choose_other_devices", "use_more_devices", "share_chips", "shorten_context", "use_variant"),
-    *("uncordon", "change_labels", "label_worker", "stop_instances", "free_device_memory", "free_ram"),
+    *("allow_workers", "allow_chips", "allow_together", "resume_worker", "wait_for_reading"),
+    *("uncordon", "change_labels", "label_worker", "stop_instances", "free_device_memory", "free_ram", "free_disk"),
     *("start_worker", "bring_backend", "mend_devices", "ask_doctor"),
     *("join_worker_with_devices", "join_worker_with_ram", "join_worker", "join_labelled_worker"),
 )
@@ -31,8 +33,8 @@ class Trial(NamedTuple):
     claims: Sequence[Claim]
     wish: PlacementWish
 
-    def placement(self, backend: str | None) -> Placement | None:
-        answer = place(self.nodes, self.claims, self.wish, backend=backend)
+    def placement(self, backend: str | None, about: About = NOBODY) -> Placement | None:
+        answer = place(self.nodes, self.claims, self.wish, backend=backend, about=about)
         return answer if isinstance(answer, Placement) else None
 
 
@@ -40,7 +42,7 @@ def offered(question: Question, refused: Unplaceable, variants: Iterable[Trial] 
     """At most one remedy per code; `variants` are what only the caller can think of, such as other options."""
     found: dict[str, Remedy] = {}
     for trial in (*variants, *_of_the_wish(question)):
-        if trial.remedy.code not in found and trial.placement(question.backend) is not None:
+        if trial.remedy.code not in found and trial.placement(question.backend, question.about) is not None:
             found[trial.remedy.code] = trial.remedy
     for remedy in (*_of_workers(question, refused), *fewest_to_end(question, refused), *_of_new_workers(question)):
         found.setdefault(remedy.code, remedy)
@@ -56,9 +58,18 @@ def _of_the_wish(question: Question) -> Iterator[Trial]:
     if wish.devices:
         elsewhere = Remedy("choose_other_devices", {"devices": ", ".join(wish.devices)}, {"placement": {"devices": []}})
         yield Trial(elsewhere, nodes, claims, replace(wish, devices=()))
+    if wish.workers:
+        anywhere = Remedy("allow_workers", {"workers": ", ".join(wish.workers)}, {"placement": {"workers": []}})
+        yield Trial(anywhere, nodes, claims, replace(wish, workers=()))
+    if wish.chips:
+        any_chip = Remedy("allow_chips", {"chips": ", ".join(wish.chips)}, {"placement": {"chips": []}})
+        yield Trial(any_chip, nodes, claims, replace(wish, chips=()))
+    if wish.apart:
+        together = Remedy("allow_together", {}, {"placement": {"apart": False}})
+        yield Trial(together, nodes, claims, replace(wish, apart=False))
     if not wish.share_chips:
         sharing = Remedy("share_chips", {}, {"placement": {"share_chips": True}})
-        yield Trial(sharing, nodes, [replace(each, may_share=True) for each in claims], replace(wish, share_chips=True))
+        yield Trial(sharing, nodes, claims, replace(wish, share_chips=True))
 
 
 def _of_workers(question: Question, refused: Unplaceable) -> Iterator[Remedy]:
@@ -84,7 +95,8 @@ def _nearest(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Re
 
 def _if(question: Question, node: Node, wish: PlacementWish | None = None) -> Placement | None:
     """Where it would go if this worker were like that; the others refuse already, unless a replica needs several."""
-    answer = place(_with(question, node), question.claims, wish or question.wish, backend=question.backend)
+    nodes, wish = _with(question, node), wish or question.wish
+    answer = place(nodes, question.claims, wish, backend=question.backend, about=question.about)
     return answer if isinstance(answer, Placement) else None
 
 
@@ -160,6 +172,23 @@ def _free_ram(question: Question, node: Node, reason: Reason) -> Remedy | None:
     return Remedy("free_ram", {"worker": node.name, "missing_bytes": missing})
 
 
+def _resume(question: Question, node: Node, reason: Reason) -> Remedy | None:
+    helps = _if(question, replace(node, drained=False))
+    return Remedy("resume_worker", {"worker": node.name}) if helps else None
+
+
+def _wait(question: Question, node: Node, reason: Reason) -> Remedy | None:
+    """True where others use no more than they did."""
+    helps = _if(question, replace(node, reading_age_seconds=0.0))
+    return Remedy("wait_for_reading", {"worker": node.name}) if helps else None
+
+
+def _free_disk(question: Question, node: Node, reason: Reason) -> Remedy | None:
+    missing = missing_bytes(reason)
+    helps = _if(question, replace(node, disk_free_bytes=(node.disk_free_bytes or 0) + missing))
+    return Remedy("free_disk", {"worker": node.name, "missing_bytes": missing}) if helps else None
+
+
 def _ask_doctor(question: Question, node: Node, reason: Reason) -> Remedy | None:
     """True where the readings that are missing turn out to be good."""
     return Remedy("ask_doctor", {"worker": node.name}) if _if(question, with_good_readings(node)) else None
@@ -177,6 +206,7 @@ def with_good_readings(node: Node) -> Node:
         foreign={**node.foreign, **silent},
         ram_total_bytes=_IMAGINED_BYTES if node.ram_total_bytes is None else node.ram_total_bytes,
         ram_foreign_bytes=node.ram_foreign_bytes or 0,
+        disk_free_bytes=_IMAGINED_BYTES if node.disk_free_bytes is None else node.disk_free_bytes,
     )
 
 
@@ -230,6 +260,12 @@ _CHANGES: Mapping[str, tuple[_Change, ...]] = {
     "device_memory_unknown": (_ask_doctor,),
     "ram_unknown": (_ask_doctor,),
     "not_enough_device_memory": (_free_foreign, _uncordon),
+    "not_enough_memory_for_terms": (_free_foreign, _uncordon),
+    "foreign_memory": (_free_foreign, _uncordon),
+    "drained": (_resume,),
+    "reading_stale": (_wait,),
+    "not_enough_disk": (_free_disk,),
+    "disk_unknown": (_ask_doctor,),
     "chips_taken": (_uncordon,),
     "not_enough_ram": (_free_ram,),
 }

@@ -20,10 +20,41 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "所选设备 {devices} 分布在多个工作节点上；一个副本只能使用同一工作节点的设备。",
     ),
     "chosen_count_differs": (
-        "Chosen devices: {chosen_count}; a replica needs {needed_count}.",
-        "已选设备 {chosen_count} 个；一个副本需要 {needed_count} 个。",
+        "Chosen devices on {worker}: {chosen_count}; a replica runs on {counts}.",
+        "{worker} 上已选设备 {chosen_count} 个；一个副本可使用的设备数为 {counts}。",
+    ),
+    "heads_do_not_divide": (
+        "Chosen devices: {chosen_count}, but the {head_count} attention heads of the model cannot be shared out evenly "
+        "over them; a replica runs on {counts}.",
+        "已选设备 {chosen_count} 个，但模型的 {head_count} 个注意力头无法在其上均分；"
+        "一个副本可使用的设备数为 {counts}。",
+    ),
+    "chosen_worker_not_wished": (
+        "The chosen devices {devices} are on {worker}, which is not among the workers asked for: {workers}.",
+        "所选设备 {devices} 属于 {worker}，但它不在指定的工作节点 {workers} 中。",
+    ),
+    "wished_workers_unknown": (
+        "None of the workers asked for has joined: {workers}.",
+        "指定的工作节点都未加入：{workers}。",
+    ),
+    "drained": (
+        "{worker} is drained: what runs there goes on, nothing new is placed.",
+        "{worker} 已停止接收：其上已有实例继续运行，但不再放置新的实例。",
+    ),
+    "replica_is_here": (
+        "{worker} already holds a replica of {model}, and its replicas are to be apart.",
+        "{worker} 上已有 {model} 的副本，而该模型要求各副本分开放置。",
+    ),
+    "reading_stale": (
+        "What others use on {worker} was last read {age_seconds} s ago; readings older than {limit_seconds} s are not "
+        "trusted.",
+        "{worker} 上其他进程的占用在 {age_seconds} 秒前读取；超过 {limit_seconds} 秒的读数不予采信。",
     ),
     "kind_missing": ("{worker} has no device of kind {kinds}.", "{worker} 没有 {kinds} 类型的设备。"),
+    "chip_missing": (
+        "{worker} has no {chips}, only {there}.",
+        "{worker} 没有 {chips}，只有 {there}。",
+    ),
     "too_few_devices": (
         "Devices of one chip on {worker}: {device_count}; a replica needs {needed_count}.",
         "一个副本需要 {needed_count} 个同型号设备，{worker} 只有 {device_count} 个。",
@@ -37,8 +68,24 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{worker} 上能读取显存的设备有 {known_count} 个；一个副本需要 {needed_count} 个。",
     ),
     "not_enough_device_memory": (
-        "A replica needs {needed_count} x {needed_bytes} of device memory; {worker} has {free_bytes} free per device.",
-        "一个副本需要 {needed_count} x {needed_bytes} 显存；{worker} 每个设备可用 {free_bytes}。",
+        "A replica needs {needed_count} x {needed_bytes} of device memory; {worker} has {free_bytes} free per {chip}.",
+        "一个副本需要 {needed_count} x {needed_bytes} 显存；{worker} 每个 {chip} 可用 {free_bytes}。",
+    ),
+    "not_enough_memory_for_terms": (
+        "A replica needs {terms} on each of {needed_count} x {chip}; of {usable_bytes} usable, {worker} has "
+        "{free_bytes} free.",
+        "一个副本在 {needed_count} 个 {chip} 上各需要 {terms}；"
+        "{worker} 上可用总量为 {usable_bytes}，其中空闲 {free_bytes}。",
+    ),
+    "foreign_memory": (
+        "A replica needs {needed_count} x {needed_bytes} of device memory; on {worker} somebody else than this "
+        "platform uses {foreign_bytes} of a {chip}, and {free_bytes} are left.",
+        "一个副本需要 {needed_count} x {needed_bytes} 显存；{worker} 上平台以外的进程占用了 {chip} 的 {foreign_bytes}，"
+        "仅剩 {free_bytes}。",
+    ),
+    "not_enough_unified_memory": (
+        "Devices of {worker} share the RAM; a replica needs {needed_bytes} of both together, {free_bytes} are free.",
+        "{worker} 的设备与内存共用一个池；一个副本合计需要 {needed_bytes}，可用 {free_bytes}。",
     ),
     "chips_taken": (
         "Whole chips that nobody holds and that fit on {worker}: {untaken_count}; a replica takes {needed_count}.",
@@ -52,7 +99,43 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A replica needs {needed_bytes} of RAM, {worker} has {free_bytes} free.",
         "一个副本需要 {needed_bytes} 内存，{worker} 可用 {free_bytes}。",
     ),
+    "disk_unknown": (
+        "The free disk of {worker} cannot be read; {needed_bytes} of model files are to be brought there.",
+        "无法读取 {worker} 的可用磁盘；需要在其上存放 {needed_bytes} 模型文件。",
+    ),
+    "not_enough_disk": (
+        "{needed_bytes} of model files are to be brought to {worker}; its disk has {free_bytes} free.",
+        "需要在 {worker} 上存放 {needed_bytes} 模型文件；其磁盘可用 {free_bytes}。",
+    ),
+    "too_few_workers": (
+        "A replica needs {needed_count} workers with the same chip in one network; {able_count} could serve together.",
+        "一个副本需要同一网络中芯片相同的 {needed_count} 个工作节点；目前能够协同的有 {able_count} 个。",
+    ),
     # remedies
+    "free_disk": (
+        "Free {missing_bytes} of disk on {worker}, or bring the files there by hand.",
+        "在 {worker} 上释放 {missing_bytes} 磁盘空间，或手动放置模型文件。",
+    ),
+    "resume_worker": (
+        "Let {worker} take new instances again: gpustack-lite workers resume {worker}.",
+        "让 {worker} 重新接收实例：gpustack-lite workers resume {worker}。",
+    ),
+    "wait_for_reading": (
+        "Wait for the next heartbeat of {worker}; if none comes, look at the worker.",
+        "等待 {worker} 的下一次心跳；若一直没有，请检查该工作节点。",
+    ),
+    "allow_together": (
+        "Join another worker, or let replicas of the model share one.",
+        "请加入另一个工作节点，或允许该模型的副本放在同一节点。",
+    ),
+    "allow_chips": (
+        "Allow other chips for the model than {chips}.",
+        "请允许该模型使用 {chips} 以外的芯片。",
+    ),
+    "allow_workers": (
+        "Allow other workers for the model than {workers}.",
+        "请允许该模型使用 {workers} 以外的工作节点。",
+    ),
     "free_device_memory": (
         "Others use the device memory of {worker}: end them so that {device_count} x {missing_bytes} more is free.",
         "{worker} 的显存被其他程序占用：请结束它们，再释放 {device_count} x {missing_bytes}。",

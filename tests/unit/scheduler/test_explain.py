@@ -43,8 +43,8 @@ def test_a_row_keeps_twenty_reasons_and_counts_all() -> None:
     nodes = [cards(f"w{i:03}", 20) for i in range(50)] + [cards("dead", 0, alive=False)]
     explanation = explain(refused(nodes, claim(8)))
     assert len(explanation.reasons) == 20
-    assert explanation.reason_counts == {"not_enough_device_memory": 50, "worker_silent": 1}
-    assert explanation.said.code == "not_enough_device_memory"
+    assert explanation.reason_counts == {"foreign_memory": 50, "worker_silent": 1}
+    assert explanation.said.code == "foreign_memory"
     assert explanation.said.params["worker"] == "w000"
 
 

@@ -60,7 +60,7 @@ def put(nodes: list[Node], asked: Claim | list[Claim], wish: PlacementWish = SPR
             [cards("w1", 20), cards("w2", 0)],
             claim(8),
             PlacementWish(devices=("w1:0",)),
-            ["not_enough_device_memory"],
+            ["foreign_memory"],
             id="hand-picked devices are refused rather than replaced",
         ),
         pytest.param(

@@ -195,8 +195,7 @@ def applied(asked: Question, remedy: Remedy) -> Question:
     worker = params.get("worker")
     if remedy.change:
         wish = _patched_wish(asked.wish, dict(remedy.change["placement"]))  # type: ignore[call-overload]
-        claims = tuple(replace(each, may_share=each.may_share or wish.share_chips) for each in asked.claims)
-        return replace(asked, wish=wish, claims=claims)
+        return replace(asked, wish=wish)
     if remedy.code == "stop_instances":
         gone = {int(name.split()[0]) for name in params["instances"].split(", ")}
         return replace(asked, holdings=tuple(each for each in asked.holdings if each.id not in gone))
