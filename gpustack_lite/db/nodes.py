@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from gpustack_lite.db.queries.placing import Snapshot, claim_of
@@ -22,17 +23,31 @@ class DeviceUse(NamedTuple):
     foreign_bytes: int | None
 
 
-def nodes(snapshot: Snapshot, without: Collection[int] = ()) -> tuple[Node, ...]:
-    """`without` are ids of instances whose claims are left out: what if they were gone?"""
+def nodes(snapshot: Snapshot, now: datetime | None = None, without: Collection[int] = ()) -> tuple[Node, ...]:
+    """`without` are ids of instances whose claims are left out: what if they were gone?
+
+    With `now`, readings have an age; a worker whose last heartbeat is old may be used by anybody.
+    """
     held: dict[int, list[ModelInstance]] = defaultdict(list)
     for instance in snapshot.holding:
         if instance.worker_id is not None:
             held[instance.worker_id].append(instance)
-    customs = snapshot.custom_backends
-    return tuple(
-        _node(worker, snapshot.devices.get(worker.id or 0, ()), held[worker.id or 0], customs, without)
-        for worker in snapshot.workers
-    )
+    sources: dict[int, set[str]] = defaultdict(set)
+    for (source, worker_id), row in snapshot.inspections.items():
+        if row.facts is not None and row.facts.get("path"):
+            sources[worker_id].add(source)
+    read = _Read(snapshot, held, sources, now, without)
+    return tuple([_node(read, worker) for worker in snapshot.workers])
+
+
+class _Read(NamedTuple):
+    """The rows by worker id."""
+
+    snapshot: Snapshot
+    held: Mapping[int, Sequence[ModelInstance]]
+    sources: Mapping[int, Collection[str]]
+    now: datetime | None
+    without: Collection[int]
 
 
 def distinct(rows: Iterable[WorkerDevice]) -> tuple[Device, ...]:
@@ -46,13 +61,9 @@ def runnable(workers: Iterable[Worker]) -> frozenset[str]:
     return frozenset(each["backend"] for worker in workers for each in worker.backend_versions)
 
 
-def _node(
-    worker: Worker,
-    devices: Sequence[WorkerDevice],
-    held: Sequence[ModelInstance],
-    customs: Mapping[str, Any],
-    without: Collection[int],
-) -> Node:
+def _node(read: _Read, worker: Worker) -> Node:
+    id_, snapshot = worker.id or 0, read.snapshot
+    devices, held = snapshot.devices.get(id_, ()), read.held.get(id_, ())
     used_by_others = {device.index: foreign_bytes(device, held) for device in devices}
     node = Node(
         name=worker.name,
@@ -63,9 +74,24 @@ def _node(
         ram_total_bytes=worker.ram_total_bytes,
         ram_reserve_bytes=worker.ram_reserve_bytes,
         ram_foreign_bytes=_foreign_ram(worker),
-        backends=frozenset({each["backend"] for each in worker.backend_versions}) | ALWAYS_THERE | set(customs),
+        reading_age_seconds=_age_seconds(worker, read.now),
+        backends=_names(worker.backend_versions) | ALWAYS_THERE | set(snapshot.custom_backends),
+        engines=_names([each for each in worker.backend_versions if each["installed"]]),
+        sources=frozenset(read.sources.get(id_, ())),
     )
-    return occupied(node, [(each.device_indices, claim_of(each.claim)) for each in held if each.id not in without])
+    for instance in held:
+        if instance.id not in read.without:
+            node = occupied(node, [(instance.device_indices, claim_of(instance.claim))], model=instance.model_name)
+    return node
+
+
+def _names(versions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset({each["backend"] for each in versions})
+
+
+def _age_seconds(worker: Worker, now: datetime | None) -> float | None:
+    """Both are times of servers; one that is ahead of the other makes nothing old."""
+    return None if now is None or worker.seen_at is None else max(0.0, (now - worker.seen_at).total_seconds())
 
 
 def foreign_bytes(device: WorkerDevice, held: Iterable[ModelInstance]) -> int | None:

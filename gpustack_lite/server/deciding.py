@@ -1,23 +1,35 @@
 """Decides a round of placements on a snapshot, without reading or writing anything."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from backends import registry
 from backends.base import Backend, Estimate, Want
+from gpustack_lite.chips import GIB
 from gpustack_lite.db.nodes import distinct, nodes, runnable
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
-from gpustack_lite.domain import Claim, ModelFacts, Part, Placement, PlacementWish, Reason, Remedy, Unplaceable
+from gpustack_lite.domain import (
+    Claim,
+    ModelFacts,
+    Params,
+    Part,
+    Placement,
+    PlacementWish,
+    Reason,
+    Remedy,
+    Term,
+    Unplaceable,
+)
 from gpustack_lite.errors import Refusal
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.rollout import SERVING
 from gpustack_lite.server.versions import kinds_of, lacks_version, pick_version
-from scheduler import Holding, Node, Question, explain, offered, place, reserve
+from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
 
-_ROOM = frozenset({"memory", "whole_chip", "ram"})
+_ROOM = frozenset({"memory", "whole_chip", "unified", "ram", "apart"})
 """Checks that fail for want of room: ending an older replica may help, nothing else would."""
 
 MOST_QUESTIONS = 20
@@ -42,33 +54,71 @@ class Round:
     now: datetime
     left: tuple[Node, ...] = ()
     """The workers with what is still free on them."""
-    placed: list[Placement] = field(default_factory=list)
+    placed: list[tuple[Placement, About]] = field(default_factory=list)
     newly_held: list[Holding] = field(default_factory=list)
     bare: tuple[Node, ...] = ()
     """The workers without anything of ours, once somebody needs to know."""
     found_remedies: dict[object, tuple[Remedy, ...]] = field(default_factory=dict)
+    memo: Memo = field(default_factory=Memo)
+    of_models: "dict[int, OfModel]" = field(default_factory=dict)
 
-    def take(self, placement: Placement, instance_id: int, model: str) -> None:
-        self.placed.append(placement)
-        self.left = reserve(self.left, placement)
+    def take(self, placement: Placement, asked: "Asked") -> None:
+        about, id_ = asked.of_model.about, asked.instance.id or 0
+        self.placed.append((placement, about))
+        self.left = reserve(self.left, placement, about)
+        called = _called(asked.model.name, id_)
         for part in placement.parts:
-            self.newly_held.append(Holding(instance_id, _called(model, instance_id), *_of(part), placement.claim))
+            self.newly_held.append(Holding(id_, called, *_of(part), placement.claim, asked.model.name))
+
+    def of_model(self, model: Model) -> "OfModel":
+        """Worked out once in a round, however many replicas wait."""
+        found = self.of_models.get(model.id or 0)
+        return found or self.of_models.setdefault(model.id or 0, _of_model(self.snapshot, model, self.now))
 
     def question(self, asked: "Asked") -> Question:
         """What is asked for one instance, in whole: another answer to it would be the answer to a change."""
         if not self.bare:
-            self.bare = nodes(self.snapshot, frozenset(each.id or 0 for each in self.snapshot.holding))
-        refusals = _refusals(self.snapshot, asked)
-        bare, known = (_with_refusals(each, self.snapshot.workers, refusals) for each in (self.bare, self.left))
-        held = (*_holdings(self.snapshot), *self.newly_held)
-        return Question(bare, tuple(asked.claims), _wish(asked.model), asked.name, held, known)
+            self.bare = nodes(self.snapshot, self.now, frozenset(each.id or 0 for each in self.snapshot.holding))
+        bare, known = _with_refusals(self.bare, asked.refusals), _with_refusals(self.left, asked.refusals)
+        held, about = (*_holdings(self.snapshot), *self.newly_held), asked.of_model.about
+        return Question(bare, tuple(asked.claims), asked.of_model.wish, asked.name, held, about, known)
 
     def if_gone(self, instance_ids: frozenset[int]) -> tuple[Node, ...]:
         """What would be free without these instances."""
-        found = nodes(self.snapshot, instance_ids)
-        for placement in self.placed:
-            found = reserve(found, placement)
+        found = nodes(self.snapshot, self.now, instance_ids)
+        for placement, about in self.placed:
+            found = reserve(found, placement, about)
         return found
+
+
+@dataclass(slots=True)
+class OfModel:
+    """What holds for every replica of a model in a round. `answer` is the last refusal, and after how many placements.
+
+    `estimates` is None while nobody has told about the source and the backend cannot do without.
+    """
+
+    model: Model
+    known: Known
+    wish: PlacementWish
+    about: About
+    backend: Backend | None = None
+    name: str | None = None
+    estimates: tuple[Estimate, ...] | None = None
+    refusals: Mapping[str, Reason] = field(default_factory=dict)
+    refused: Refusal | None = None
+    answer: tuple[int, Unplaceable] | None = None
+    nodes: dict[str, tuple[Node, Node]] = field(default_factory=dict)
+
+    def able(self, found: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The workers with what stands against the model there: the same object again for one that did not change."""
+        return tuple([self._refusing(node) if node.name in self.refusals else node for node in found])
+
+    def _refusing(self, node: Node) -> Node:
+        kept = self.nodes.get(node.name)
+        if kept is None or kept[0] is not node:
+            kept = self.nodes[node.name] = (node, replace(node, refusal=self.refusals[node.name]))
+        return kept[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +126,35 @@ class Asked:
     """What one instance needs: the backend, its estimates, and what is known of the source."""
 
     instance: ModelInstance
-    model: Model
+    of_model: OfModel
     backend: Backend
     name: str
     estimates: tuple[Estimate, ...]
-    known: Known
+
+    @property
+    def model(self) -> Model:
+        return self.of_model.model
 
     @property
     def claims(self) -> list[Claim]:
         return [each.claim for each in self.estimates]
 
+    @property
+    def refusals(self) -> Mapping[str, Reason]:
+        return self.of_model.refusals
+
 
 def decide(snapshot: Snapshot, now: datetime) -> list[Decision]:
-    """Older instances first; each sees what the ones before it took."""
-    this_round = Round(snapshot, now, nodes(snapshot))
-    return [decision for each in snapshot.pending for decision in _decide_one(this_round, each)]
+    """The higher priority first, and then the older instance; each sees what the ones before it took."""
+    this_round = Round(snapshot, now, nodes(snapshot, now))
+    return [decision for each in in_order(snapshot) for decision in _decide_one(this_round, each)]
+
+
+def in_order(snapshot: Snapshot) -> list[ModelInstance]:
+    """Nothing that runs is ended for a priority: it says who is asked first."""
+    models = snapshot.models
+    priority = {id_: int(model.placement.get("priority") or 0) for id_, model in models.items()}
+    return sorted(snapshot.pending, key=lambda each: (-priority.get(each.model_id, 0), each.id or 0))
 
 
 def news(snapshot: Snapshot, decisions: Sequence[Decision]) -> list[Decision]:
@@ -104,31 +168,58 @@ def _decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision
     if model is None or not this_round.snapshot.workers:
         yield from [] if model is None else [_explained(instance, _unplaceable("workers", "no_workers", {}))]
         return
-    facts = known(this_round.snapshot, model.source, this_round.now)
-    try:
-        asked = _asked(this_round.snapshot, instance, model, facts)
-    except Refusal as refusal:
+    of_model = this_round.of_model(model)
+    if of_model.refused is not None:
+        refusal = of_model.refused
         yield _explained(instance, _unplaceable("model", refusal.code, dict(refusal.params)))
         return
-    if (asked is None or asked.backend.needs_facts) and facts.due:
-        yield Ask(model.source, facts.due)
-    yield from [_still_unknown(this_round, instance, model, facts)] if asked is None else _try(this_round, asked)
+    due = of_model.known.due
+    if due and (of_model.backend is None or of_model.backend.needs_facts):
+        yield Ask(model.source, due)
+    if of_model.backend is None or of_model.name is None or of_model.estimates is None:
+        yield _still_unknown(this_round, instance, of_model)
+        return
+    yield from _try(this_round, Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates))
 
 
-def _asked(snapshot: Snapshot, instance: ModelInstance, model: Model, facts: Known) -> Asked | None:
-    """None while nobody has told about the source and the backend cannot do without.
+def _of_model(snapshot: Snapshot, model: Model, now: datetime) -> OfModel:
+    facts = known(snapshot, model.source, now)
+    found = OfModel(model, facts, wish_of(model), About(model.name, model.source))
+    found.refusals = _by_name(snapshot, facts.refusals)
+    try:
+        _estimate(snapshot, found)
+    except Refusal as refusal:
+        found.refused = refusal
+    return found
 
-    Raises:
-        Refusal: no such backend, or it cannot say what the model needs.
+
+def _estimate(snapshot: Snapshot, found: OfModel) -> None:
+    """Raises:
+    Refusal: no such backend, or it cannot say what the model needs.
     """
-    backend = _named_backend(snapshot, model.backend)
-    if facts.largest is None and (backend is None or backend.needs_facts):
-        return None
+    model, largest = found.model, found.known.largest
+    found.backend = backend = _named_backend(snapshot, model.backend)
+    if largest is None and (backend is None or backend.needs_facts):
+        return
     devices = distinct(each for rows in snapshot.devices.values() for each in rows)
-    backend = backend or registry.choose(facts.largest, model.source, devices, runnable(snapshot.workers))
+    backend = backend or registry.choose(largest, model.source, devices, runnable(snapshot.workers))
     picked = len(model.placement.get("devices") or ()) or None
-    estimates = backend.estimates(facts.largest, Want(model.options, devices, picked))
-    return Asked(instance, model, backend, model.backend or backend.name, estimates, facts)
+    found.backend, found.name = backend, model.backend or backend.name
+    found.estimates = backend.estimates(largest, Want(model.options, devices, picked))
+    heads = None if largest is None else largest.head_count
+    found.about = About(model.name, model.source, heads, numbers_of(found.estimates))
+    found.refusals = _by_name(snapshot, _refusals(snapshot, found))
+
+
+def numbers_of(estimates: Iterable[Estimate]) -> Mapping[Claim, Params]:
+    """What a refusal tells of the bytes on one device, where the backend says what they are made of."""
+    made_of = {each.claim: each.memory.terms for each in estimates if each.memory is not None and each.memory.terms}
+    return {claim: {"terms": _sum_of(terms)} for claim, terms in made_of.items()}
+
+
+def _sum_of(terms: Sequence[Term]) -> str:
+    """Such as "27.51 + 0.63 + 1.8 GiB"."""
+    return " + ".join([f"{each.size_bytes / GIB:.2f}".rstrip("0").rstrip(".") for each in terms]) + " GiB"
 
 
 def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:
@@ -138,17 +229,17 @@ def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:
     return registry.find(name) if custom is None else registry.with_custom(custom)
 
 
-def _still_unknown(this_round: Round, instance: ModelInstance, model: Model, facts: Known) -> Decision:
+def _still_unknown(this_round: Round, instance: ModelInstance, of_model: OfModel) -> Decision:
     """Every worker's reason, in the scheduler's own order: silent, labels, and then what it said of the files."""
-    refusing = _with_refusals(this_round.left, this_round.snapshot.workers, facts.refusals)
-    answer = place(refusing, [Claim()], _wish(model), backend=model.backend)
+    able, backend = of_model.able(this_round.left), of_model.model.backend
+    answer = place(able, [Claim()], of_model.wish, backend=backend, about=of_model.about, memo=this_round.memo)
     return _explained(instance, answer if isinstance(answer, Unplaceable) else _unplaceable("model", "no_facts", {}))
 
 
 def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
-    answer = _place(this_round.left, this_round, asked)
+    answer = _answer(this_round, asked)
     if isinstance(answer, Placement):
-        this_round.take(answer, asked.instance.id or 0, asked.model.name)
+        this_round.take(answer, asked)
         yield _placed(this_round.snapshot, asked, answer)
         return
     yield _explained(asked.instance, answer, _remedies(this_round, asked, answer))
@@ -156,23 +247,38 @@ def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
         yield MakeRoom(victim)
 
 
-def _place(candidates: tuple[Node, ...], this_round: Round, asked: Asked) -> Placement | Unplaceable:
-    able = _with_refusals(candidates, this_round.snapshot.workers, _refusals(this_round.snapshot, asked))
-    return place(able, asked.claims, _wish(asked.model), backend=asked.name)
+def _answer(this_round: Round, asked: Asked) -> Placement | Unplaceable:
+    """A refusal holds as long as nothing else was placed: thousands of replicas may wait for the same."""
+    of_model, count = asked.of_model, len(this_round.placed)
+    if of_model.answer is not None and of_model.answer[0] == count:
+        return of_model.answer[1]
+    answer = _place(this_round.left, this_round.memo, asked)
+    of_model.answer = (count, answer) if isinstance(answer, Unplaceable) else None
+    return answer
 
 
-def _refusals(snapshot: Snapshot, asked: Asked) -> Mapping[int, Reason]:
+def _place(candidates: tuple[Node, ...], memo: Memo | None, asked: Asked) -> Placement | Unplaceable:
+    of_model = asked.of_model
+    able = of_model.able(candidates)
+    return place(able, asked.claims, of_model.wish, backend=asked.name, about=of_model.about, memo=memo)
+
+
+def _refusals(snapshot: Snapshot, found: OfModel) -> Mapping[int, Reason]:
     """What the workers say of the files, and which of them lack the wanted version."""
-    refusals = dict(asked.known.refusals) if asked.backend.needs_facts else {}
+    refusals = dict(found.known.refusals) if found.backend and found.backend.needs_facts else {}
     for worker in snapshot.workers:
-        if (lacking := lacks_version(worker, asked.name, asked.model.backend_version)) is not None:
+        if (lacking := lacks_version(worker, found.name or "", found.model.backend_version)) is not None:
             refusals.setdefault(worker.id or 0, lacking)
     return refusals
 
 
+def _by_name(snapshot: Snapshot, refusals: Mapping[int, Reason]) -> Mapping[str, Reason]:
+    return {each.name: refusals[each.id or 0] for each in snapshot.workers if (each.id or 0) in refusals}
+
+
 def _remedies(this_round: Round, asked: Asked, answer: Unplaceable) -> tuple[Remedy, ...]:
     """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps what it has."""
-    key = (*asked.claims, repr(_wish(asked.model)), asked.name, asked.model.source, len(this_round.placed))
+    key = (*asked.claims, repr(asked.of_model.wish), asked.name, asked.model.source, len(this_round.placed))
     if key in this_round.found_remedies:
         return this_round.found_remedies[key]
     before = asked.instance.remedies
@@ -187,7 +293,7 @@ def _holdings(snapshot: Snapshot) -> Iterator[Holding]:
         if each.worker_id in names:
             called = _called(str((each.assigned or {}).get("model", "")), each.id or 0)
             devices = tuple(each.device_indices)
-            yield Holding(each.id or 0, called, names[each.worker_id], devices, claim_of(each.claim))
+            yield Holding(each.id or 0, called, names[each.worker_id], devices, claim_of(each.claim), each.model_name)
 
 
 def _called(model: str, instance_id: int) -> str:
@@ -198,9 +304,8 @@ def _of(part: Part) -> tuple[str, tuple[int, ...]]:
     return part.worker, part.devices
 
 
-def _with_refusals(found: tuple[Node, ...], workers: Any, refusals: Mapping[int, Reason]) -> tuple[Node, ...]:
-    by_name = {worker.name: refusals.get(worker.id or 0) for worker in workers}
-    return tuple(replace(node, refusal=by_name[node.name]) if by_name.get(node.name) else node for node in found)
+def _with_refusals(found: tuple[Node, ...], refusals: Mapping[str, Reason]) -> tuple[Node, ...]:
+    return tuple(replace(node, refusal=refusals[node.name]) if node.name in refusals else node for node in found)
 
 
 def _whose_end_makes_room(this_round: Round, asked: Asked, answer: Unplaceable) -> int | None:
@@ -213,13 +318,13 @@ def _whose_end_makes_room(this_round: Round, asked: Asked, answer: Unplaceable) 
     if not serving or len(serving) != len(older):
         return None
     without = frozenset(each.id or 0 for each in older)
-    would_fit = isinstance(_place(this_round.if_gone(without), this_round, asked), Placement)
+    would_fit = isinstance(_place(this_round.if_gone(without), None, asked), Placement)
     return max(without) if would_fit else None
 
 
 def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
     worker = next(each for each in snapshot.workers if each.name == placement.leader.worker)
-    estimate = next(each for each in asked.estimates if each.claim == placement.claim)
+    estimate = next(e for e in asked.estimates if granted(e.claim, asked.of_model.wish) == placement.claim)
     claim = claim_document(placement.claim)
     devices = placement.leader.devices
     assigned = {
@@ -245,7 +350,7 @@ def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
 
 def _source(asked: Asked, worker: Worker) -> str:
     """The path on that worker where one is known; what the user wrote where the backend does without."""
-    facts: ModelFacts | None = asked.known.facts.get(worker.id or 0)
+    facts: ModelFacts | None = asked.of_model.known.facts.get(worker.id or 0)
     return facts.path if facts is not None and facts.path else asked.model.source
 
 
@@ -262,12 +367,17 @@ def claim_document(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _wish(model: Model) -> PlacementWish:
+def wish_of(model: Model) -> PlacementWish:
     wish = model.placement
     return PlacementWish(
         strategy=wish.get("strategy", "spread"),
         worker_labels=wish.get("worker_labels") or {},
         devices=tuple(wish.get("devices") or ()),
+        workers=tuple(wish.get("workers") or ()),
+        chips=tuple(wish.get("chips") or ()),
+        apart=bool(wish.get("apart")),
+        share_chips=bool(wish.get("share_chips")),
+        priority=int(wish.get("priority") or 0),
     )
 
 
