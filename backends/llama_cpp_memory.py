@@ -149,7 +149,10 @@ def _kv_heads(facts: ModelFacts) -> tuple[int, ...]:
 
 
 def _layer_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], kv_heads: int) -> int:
+    """Of latent attention only the latents are kept, in the type of keys (llama-kv-cache.cpp: has_v = !is_mla)."""
     key = _said(facts.key_length, facts, "attention.key_length") * _bytes_per_value(values, "cache-type-k")
+    if any(group.kind == "latent" for group in facts.layers):
+        return int(kv_heads * key)
     value = _said(facts.value_length, facts, "attention.value_length") * _bytes_per_value(values, "cache-type-v")
     return int(kv_heads * (key + value))
 

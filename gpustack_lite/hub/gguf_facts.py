@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from gpustack_lite.domain import ModelFacts
+from gpustack_lite.domain import LayerGroup, ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub.gguf import Array, Header, Scalar, Tensor
 from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
@@ -62,6 +62,7 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         trained_context_length=keys.number("context_length"),
         sliding_window=window,
         sliding_window_layer_count=_window_layer_count(keys, layer_count) if window else None,
+        layers=_latent_layers(keys, layer_count),
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
         repack_extra_bytes=_repack_extra_bytes(headers),
@@ -116,6 +117,18 @@ class _Keys:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _latent_layers(keys: _Keys, layer_count: int | None) -> tuple[LayerGroup, ...]:
+    """Said only of latent attention (llama_hparams::is_mla): where both lengths of its heads are named, the cache keeps
+    keys of `attention.key_length` (kv_lora_rank + rope) and no values. Older files have neither, and keep whole heads.
+    """
+    length = keys.number("attention.key_length")
+    if not (layer_count and length and keys.number("attention.key_length_mla")):
+        return ()
+    if not keys.number("attention.value_length_mla"):
+        return ()
+    return (LayerGroup(layer_count, "latent", latent_length=length),)
 
 
 def _kv_head_counts(keys: _Keys, head_counts: tuple[int, ...], layer_count: int | None) -> tuple[int, ...]:

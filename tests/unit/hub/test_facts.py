@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpustack_lite.domain import ModelFacts
+from gpustack_lite.domain import LayerGroup, ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts
 from tests.fakes.gguf import F16, F32, Q4_0, Numbers, header, write_gguf, write_tiny_gguf
@@ -308,3 +308,18 @@ def test_a_damaged_header_gives_facts_or_a_refusal_and_nothing_else(
     except Refusal:
         return
     assert json.dumps(facts.document(found))
+
+
+def test_latent_attention_is_told_apart(root: Path) -> None:
+    """Files of before latents were cached name no lengths of heads beside them, and keep whole heads."""
+    new = {"key_length": 576, "value_length": 512, "key_length_mla": 192, "value_length_mla": 128}
+    old = {"key_length": 192, "value_length": 128}
+    found = [
+        read(
+            tiny(
+                root, f"{name}.gguf", layers=2, overrides={f"llama.attention.{key}": size for key, size in said.items()}
+            )
+        )
+        for name, said in (("new", new), ("old", old))
+    ]
+    assert [each.layers for each in found] == [(LayerGroup(2, "latent", latent_length=576),), ()]
