@@ -6,7 +6,7 @@ from scheduler.memo import Memo
 from scheduler.node import Node, occupied
 from scheduler.place import least_demanding, place
 from scheduler.question import Holding, Question, answer
-from scheduler.remedies import Trial, offered
+from scheduler.remedies import offered
 from scheduler.reserve import release, reserve
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Memo",
     "Node",
     "Question",
-    "Trial",
     "answer",
     "explain",
     "granted",

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpustack_lite.domain import Claim, Device, Placement, PlacementWish, Reason, Remedy, Unplaceable
-from scheduler.checks import NOBODY, About
 from scheduler.ending import fewest_to_end
 from scheduler.nearness import missing_bytes
 from scheduler.node import SOUND, Node
@@ -33,18 +32,17 @@ class Trial(NamedTuple):
     claims: Sequence[Claim]
     wish: PlacementWish
 
-    def placement(self, backend: str | None, about: About = NOBODY) -> Placement | None:
-        answer = place(self.nodes, self.claims, self.wish, backend=backend, about=about)
-        return answer if isinstance(answer, Placement) else None
+    def helps(self, question: Question) -> bool:
+        answer = place(self.nodes, self.claims, self.wish, backend=question.backend, about=question.about)
+        return isinstance(answer, Placement)
 
 
-def offered(question: Question, refused: Unplaceable, variants: Iterable[Trial] = ()) -> tuple[Remedy, ...]:
-    """At most one remedy per code; `variants` are what only the caller can think of, such as other options."""
+def offered(question: Question, refused: Unplaceable, tried: Iterable[Remedy] = ()) -> tuple[Remedy, ...]:
+    """At most one remedy per code; `tried` are those that only the caller can think of, such as other options."""
+    helping = (trial.remedy for trial in _of_the_wish(question) if trial.helps(question))
+    of_workers = (*_of_workers(question, refused), *fewest_to_end(question, refused), *_of_new_workers(question))
     found: dict[str, Remedy] = {}
-    for trial in (*variants, *_of_the_wish(question)):
-        if trial.remedy.code not in found and trial.placement(question.backend, question.about) is not None:
-            found[trial.remedy.code] = trial.remedy
-    for remedy in (*_of_workers(question, refused), *fewest_to_end(question, refused), *_of_new_workers(question)):
+    for remedy in (*tried, *helping, *of_workers):
         found.setdefault(remedy.code, remedy)
     return tuple(sorted(found.values(), key=_rank))
 
@@ -247,6 +245,7 @@ def new_worker(claim: Claim, backend: str | None, labels: Mapping[str, str]) -> 
         devices=devices,
         device_reserve_bytes=0,
         ram_total_bytes=claim.ram_bytes,
+        disk_free_bytes=claim.disk_bytes,
         backends=frozenset({backend} if backend else ()),
     )
 

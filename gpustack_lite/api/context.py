@@ -2,8 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 
@@ -14,6 +15,8 @@ from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
 from gpustack_lite.api.verdicts import Verdicts
 from gpustack_lite.db.engine import Database
+from gpustack_lite.db.queries.placing import Snapshot
+from gpustack_lite.db.tables import Model
 from gpustack_lite.ports import Disk, Ports
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
@@ -44,6 +47,14 @@ class Heartbeats(Protocol):
         """The next heartbeat of this worker is news."""
 
 
+class Judge(Protocol):
+    """Answers what a round of placements would decide; pure."""
+
+    def evaluate(
+        self, snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: datetime
+    ) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class MachineTokens:
     """The secrets that the supervisor wrote below `run/`. One that is missing or empty matches nothing."""
@@ -70,6 +81,7 @@ class Context:
     data_dir: Path
     published: Published
     heartbeats: Heartbeats
+    judge: Judge
     tokens: MachineTokens = MachineTokens()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     gateways: Acknowledgements = field(default_factory=Acknowledgements)

@@ -9,9 +9,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from gpustack_lite.api.refusals import language
-from gpustack_lite.db.documents import localise
 from gpustack_lite.db.queries.paging import Page, Wish
 from gpustack_lite.errors import Refusal
+from gpustack_lite.messages import localise
 
 T = TypeVar("T", bound=BaseModel)
 Responses = dict[int | str, dict[str, Any]]

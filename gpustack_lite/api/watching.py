@@ -8,11 +8,10 @@ from typing import Any
 from gpustack_lite.api.auth import SignedInCaller
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.streams import still_holds, ticks
-from gpustack_lite.db.documents import localise
 from gpustack_lite.db.queries import changes_read
 from gpustack_lite.db.queries.changes_read import Gap
 from gpustack_lite.db.tables import Change
-from gpustack_lite.messages import Language
+from gpustack_lite.messages import Language, localise
 
 KEEP_ALIVE_SECONDS = 10.0
 

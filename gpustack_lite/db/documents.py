@@ -1,4 +1,4 @@
-"""The public documents of rows, in the shapes that scripts rely on; texts are added by `localise` for one reader."""
+"""The public documents of rows, in the shapes that scripts rely on; `messages.localise` adds texts for one reader."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -7,8 +7,6 @@ from typing import Any
 
 from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, ModelRouteRow, Worker, WorkerDevice
-from gpustack_lite.domain import Sentence
-from gpustack_lite.messages import Language, text
 from gpustack_lite.wire import Limits, Serving
 
 Document = dict[str, Any]
@@ -186,25 +184,6 @@ def event_document(event: Event) -> Document:
         "code": event.code or f"event_{event.kind}",
         "params": about | event.params,
     }
-
-
-def localise(document: Any, language: Language) -> Any:
-    """A copy in which every sentence has its text: `message` beside `code` and `params`, `state_message` for `said`."""
-    if isinstance(document, list | tuple):
-        return [localise(each, language) for each in document]
-    if not isinstance(document, Mapping):
-        return document
-    result = {key: localise(value, language) for key, value in document.items()}
-    if "code" in document and "params" in document:
-        result["message"] = _message(document["code"], document["params"], language)
-    if "said" in document:
-        said = document["said"]
-        result["state_message"] = _message(said["code"], said["params"], language) if said else None
-    return result
-
-
-def _message(code: str | None, params: Mapping[str, Any] | None, language: Language) -> str | None:
-    return None if code is None else text(Sentence(code, params or {}), language)
 
 
 def masked(env: Mapping[str, str]) -> dict[str, str]:

@@ -3,15 +3,28 @@
 import os
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from gpustack_lite.domain import Params, Sentence
-from gpustack_lite.messages import api, backend, cli, common, files, gateway, help, lifecycle, scheduler, server, worker
+from gpustack_lite.messages import (
+    api,
+    backend,
+    cli,
+    common,
+    files,
+    gateway,
+    help,
+    lifecycle,
+    planning,
+    scheduler,
+    server,
+    worker,
+)
 
 Language = Literal["en", "zh"]
 CATALOGUE: Mapping[str, tuple[str, str]] = {
     code: pair
-    for area in (common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle)
+    for area in (common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning)
     for code, pair in area.SENTENCES.items()
 }
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""
@@ -28,6 +41,25 @@ def text(sentence: Sentence, language: Language = "en") -> str:
         return sentence.code
     template = pair[1] if language == "zh" else pair[0]
     return template.format_map(_Shown(sentence.params))
+
+
+def localise(document: Any, language: Language) -> Any:
+    """A copy in which every sentence has its text: `message` beside `code` and `params`, `state_message` for `said`."""
+    if isinstance(document, list | tuple):
+        return [localise(each, language) for each in document]
+    if not isinstance(document, Mapping):
+        return document
+    result = {key: localise(value, language) for key, value in document.items()}
+    if "code" in document and "params" in document:
+        result["message"] = _message(document["code"], document["params"], language)
+    if "said" in document:
+        said = document["said"]
+        result["state_message"] = _message(said["code"], said["params"], language) if said else None
+    return result
+
+
+def _message(code: str | None, params: Mapping[str, Any] | None, language: Language) -> str | None:
+    return None if code is None else text(Sentence(code, params or {}), language)
 
 
 class _Shown(dict[str, str]):

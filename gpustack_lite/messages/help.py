@@ -13,6 +13,9 @@ Run it
   demo        a small real model, served and proven, in one command
   doctor      is this machine fit? what runs here?
 
+Plan it
+  evaluate    does a model fit, where, and with how much memory for what?
+
 Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
   routes      other names for models, with weights: list, show, create, update, delete
@@ -48,6 +51,9 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   join        将本机作为工作节点加入其他服务器
   demo        一条命令部署并验证一个真实的小模型
   doctor      检查本机是否适合运行，以及正在运行什么
+
+规划
+  evaluate    模型能否放下、放在哪里、各项内存多少
 
 使用
   models      deploy、list、show、update、stop、start、scale、delete、logs
@@ -412,6 +418,40 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     ),
     "help_login_url": ("The server's address.", "服务器地址。"),
     "help_password_stdin": ("Read the password from standard input.", "从标准输入读取密码。"),
+    "help_evaluate": (
+        "Does a model fit? Nothing is downloaded or started. Exit code 1: it does not fit.",
+        "模型能否放下？不下载也不启动任何东西。退出码 1 表示放不下。",
+    ),
+    "help_evaluate_examples": (
+        "\b\nExamples:\n  gpustack-lite evaluate /models/qwen3-14b --option max-model-len=4096\n"
+        "  gpustack-lite evaluate ./qwen2.5-7b-q4.gguf --simulate 8x910B3-64G",
+        "\b\n示例：\n  gpustack-lite evaluate /models/qwen3-14b --option max-model-len=4096\n"
+        "  gpustack-lite evaluate ./qwen2.5-7b-q4.gguf --simulate 8x910B3-64G",
+    ),
+    "help_variant": (
+        "The same model in other files (such as a quantised one), to be offered where SOURCE does not fit; repeatable.",
+        "同一模型的其他文件（例如量化版本），SOURCE 放不下时作为备选；可重复。",
+    ),
+    "help_evaluate_simulate": (
+        "Ask about devices that are described (8x910B3-64G, or a YAML file) instead of a server's workers.",
+        "针对所描述的设备（8x910B3-64G 或 YAML 文件）评估，而不询问服务器。",
+    ),
+    "help_plan": (
+        "Which models fit on which machines? Both are described in YAML; nothing runs. Exit code 1: not all fit.",
+        "哪些模型能放在哪些机器上？两者都用 YAML 描述，不运行任何东西。退出码 1 表示有放不下的。",
+    ),
+    "help_plan_examples": (
+        "\b\nExamples:\n  gpustack-lite simulate cluster.yaml workload.yaml\n"
+        "  gpustack-lite simulate --replay decision.json",
+        "\b\n示例：\n  gpustack-lite simulate cluster.yaml workload.yaml\n"
+        "  gpustack-lite simulate --replay decision.json",
+    ),
+    "help_cluster_file": ("The workers: devices, RAM, disk, labels.", "工作节点：设备、内存、磁盘、标签。"),
+    "help_workload_file": ("The models: source, backend, replicas, options.", "模型：来源、后端、副本数、选项。"),
+    "help_replay": (
+        "Answer a decision once more that was written as JSON (GET /api/v1/instances/ID/decision).",
+        "重放以 JSON 保存的决策（GET /api/v1/instances/ID/decision）。",
+    ),
     "help_chat": (
         "Talk to a model: one question, or line by line without PROMPT.",
         "与模型对话：给出 PROMPT 提一个问题，否则逐行对话。",

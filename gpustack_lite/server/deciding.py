@@ -1,29 +1,29 @@
 """Decides a round of placements on a snapshot, without reading or writing anything."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from backends import registry
-from backends.base import Backend, Estimate, Want
-from gpustack_lite.chips import GIB
+from backends.base import Backend, Estimate
 from gpustack_lite.db.nodes import distinct, nodes, runnable
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.domain import (
     Claim,
     ModelFacts,
-    Params,
     Part,
     Placement,
     PlacementWish,
     Reason,
     Remedy,
-    Term,
     Unplaceable,
 )
 from gpustack_lite.errors import Refusal
+from gpustack_lite.planning.numbers import numbers_of, with_numbers
+from gpustack_lite.planning.subject import Subject
+from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.rollout import SERVING
 from gpustack_lite.server.versions import kinds_of, lacks_version, pick_version
@@ -58,7 +58,8 @@ class Round:
     newly_held: list[Holding] = field(default_factory=list)
     bare: tuple[Node, ...] = ()
     """The workers without anything of ours, once somebody needs to know."""
-    found_remedies: dict[object, tuple[Remedy, ...]] = field(default_factory=dict)
+    told: dict[object, tuple[Unplaceable, tuple[Remedy, ...]]] = field(default_factory=dict)
+    """By question: the reasons with their numbers, and what would help."""
     memo: Memo = field(default_factory=Memo)
     of_models: "dict[int, OfModel]" = field(default_factory=dict)
 
@@ -83,6 +84,19 @@ class Round:
         held, about = (*_holdings(self.snapshot), *self.newly_held), asked.of_model.about
         return Question(bare, tuple(asked.claims), asked.of_model.wish, asked.name, held, about, known)
 
+    def asked(self, instance: ModelInstance, model: Model) -> "Asked | None":
+        """None while nobody has told about the source and the backend cannot do without.
+
+        Raises:
+            Refusal: no such backend, or none for these files. What an engine refuses comes as no estimates.
+        """
+        found = _of_model(self.snapshot, model, self.now)
+        if found.subject is None and found.refused is not None:
+            raise found.refused
+        if found.subject is None:
+            return None
+        return Asked(instance, found, found.subject.backend, found.subject.name, found.estimates or ())
+
     def if_gone(self, instance_ids: frozenset[int]) -> tuple[Node, ...]:
         """What would be free without these instances."""
         found = nodes(self.snapshot, self.now, instance_ids)
@@ -104,6 +118,7 @@ class OfModel:
     about: About
     backend: Backend | None = None
     name: str | None = None
+    subject: Subject | None = None
     estimates: tuple[Estimate, ...] | None = None
     refusals: Mapping[str, Reason] = field(default_factory=dict)
     refused: Refusal | None = None
@@ -170,8 +185,7 @@ def _decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision
         return
     of_model = this_round.of_model(model)
     if of_model.refused is not None:
-        refusal = of_model.refused
-        yield _explained(instance, _unplaceable("model", refusal.code, dict(refusal.params)))
+        yield _refused(this_round, instance, of_model, of_model.refused)
         return
     due = of_model.known.due
     if due and (of_model.backend is None or of_model.backend.needs_facts):
@@ -180,6 +194,15 @@ def _decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision
         yield _still_unknown(this_round, instance, of_model)
         return
     yield from _try(this_round, Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates))
+
+
+def _refused(this_round: Round, instance: ModelInstance, of_model: OfModel, refusal: Refusal) -> Explain:
+    """Other options may help where an engine has refused."""
+    answer = _unplaceable("model", refusal.code, dict(refusal.params))
+    if of_model.subject is None:
+        return _explained(instance, answer)
+    asked = Asked(instance, of_model, of_model.subject.backend, of_model.subject.name, ())
+    return _explain(this_round, asked, answer)
 
 
 def _of_model(snapshot: Snapshot, model: Model, now: datetime) -> OfModel:
@@ -205,21 +228,11 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
     backend = backend or registry.choose(largest, model.source, devices, runnable(snapshot.workers))
     picked = len(model.placement.get("devices") or ()) or None
     found.backend, found.name = backend, model.backend or backend.name
-    found.estimates = backend.estimates(largest, Want(model.options, devices, picked))
+    found.subject = Subject(model.source, largest, backend, found.name, model.options, devices, picked)
+    found.refusals = _by_name(snapshot, _refusals(snapshot, found))
+    found.estimates = found.subject.estimates()
     heads = None if largest is None else largest.head_count
     found.about = About(model.name, model.source, heads, numbers_of(found.estimates))
-    found.refusals = _by_name(snapshot, _refusals(snapshot, found))
-
-
-def numbers_of(estimates: Iterable[Estimate]) -> Mapping[Claim, Params]:
-    """What a refusal tells of the bytes on one device, where the backend says what they are made of."""
-    made_of = {each.claim: each.memory.terms for each in estimates if each.memory is not None and each.memory.terms}
-    return {claim: {"terms": _sum_of(terms)} for claim, terms in made_of.items()}
-
-
-def _sum_of(terms: Sequence[Term]) -> str:
-    """Such as "27.51 + 0.63 + 1.8 GiB"."""
-    return " + ".join([f"{each.size_bytes / GIB:.2f}".rstrip("0").rstrip(".") for each in terms]) + " GiB"
 
 
 def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:
@@ -242,7 +255,7 @@ def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
         this_round.take(answer, asked)
         yield _placed(this_round.snapshot, asked, answer)
         return
-    yield _explained(asked.instance, answer, _remedies(this_round, asked, answer))
+    yield _explain(this_round, asked, answer)
     if (victim := _whose_end_makes_room(this_round, asked, answer)) is not None:
         yield MakeRoom(victim)
 
@@ -276,15 +289,24 @@ def _by_name(snapshot: Snapshot, refusals: Mapping[int, Reason]) -> Mapping[str,
     return {each.name: refusals[each.id or 0] for each in snapshot.workers if (each.id or 0) in refusals}
 
 
-def _remedies(this_round: Round, asked: Asked, answer: Unplaceable) -> tuple[Remedy, ...]:
-    """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps what it has."""
+def _explain(this_round: Round, asked: Asked, answer: Unplaceable) -> Explain:
+    """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps its remedies."""
     key = (*asked.claims, repr(asked.of_model.wish), asked.name, asked.model.source, len(this_round.placed))
-    if key in this_round.found_remedies:
-        return this_round.found_remedies[key]
     before = asked.instance.remedies
-    if len(this_round.found_remedies) >= MOST_QUESTIONS * (1 if before else 2):
-        return tuple(Remedy(each["code"], each["params"], each["change"]) for each in before)
-    return this_round.found_remedies.setdefault(key, offered(this_round.question(asked), answer))
+    if key not in this_round.told and len(this_round.told) >= MOST_QUESTIONS * (1 if before else 2):
+        kept = tuple(Remedy(each["code"], each["params"], each["change"]) for each in before)
+        return _explained(asked.instance, answer, kept)
+    if key not in this_round.told:
+        this_round.told[key] = _tell(this_round.question(asked), asked, answer)
+    return _explained(asked.instance, *this_round.told[key])
+
+
+def _tell(question: Question, asked: Asked, answer: Unplaceable) -> tuple[Unplaceable, tuple[Remedy, ...]]:
+    subject = asked.of_model.subject
+    if subject is None:
+        return answer, offered(question, answer)
+    told = with_numbers(subject, question, answer)
+    return told, offered(question, told, variants(subject, question, asked.estimates))
 
 
 def _holdings(snapshot: Snapshot) -> Iterator[Holding]:

@@ -20,7 +20,7 @@ from gpustack_lite.api.first_start import ensure_admin
 from gpustack_lite.db.engine import Database, open_database, sqlite_url
 from gpustack_lite.db.queries import cluster
 from gpustack_lite.ports import Ports, short_unix_path
-from gpustack_lite.server import leadership, reconcilers
+from gpustack_lite.server import evaluating, leadership, reconcilers
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
 from gpustack_lite.server.lock import locked
@@ -81,6 +81,7 @@ async def working(settings: Settings, ports: Ports, db: Database, data_dir: Path
         data_dir=data_dir,
         published=publisher,
         heartbeats=heartbeats,
+        judge=evaluating,
         tokens=read_machine_tokens(ports.disk, data_dir),
     )
     async with db.write() as session:

@@ -19,6 +19,7 @@ from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.db.engine import open_database, sqlite_url
 from gpustack_lite.db.tables import ApiKey, User
 from gpustack_lite.ports import Ports
+from gpustack_lite.server import evaluating
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Heartbeat, RoutesReply
@@ -131,6 +132,7 @@ async def running(data_dir: Path, template: Path, console: Path | None = None, *
         data_dir=data_dir,
         published=published,
         heartbeats=heartbeats,
+        judge=evaluating,
         tokens=TOKENS,
         passwords=Passwords(CHEAP),
     )

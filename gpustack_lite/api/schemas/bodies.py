@@ -114,6 +114,13 @@ class ModelCreate(Body):
     serving: ServingSpec = ServingSpec()
 
 
+class Evaluate(ModelCreate):
+    """The spec of a model that need not have a name yet; `variants` are sources of the same model in other files."""
+
+    name: StrictStr = "evaluated"
+    variants: Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=4096)]], Field(max_length=8)] = []
+
+
 class RouteTargetSpec(Body):
     model: Name
     weight: Annotated[StrictInt, Field(ge=0, le=1000)] = 1

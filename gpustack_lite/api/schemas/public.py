@@ -184,6 +184,51 @@ class InstanceShape(Shape):
     ready_at: str | None
 
 
+class TermShape(Told):
+    size_bytes: int
+
+
+class MemoryShape(Shape):
+    weights_bytes: int
+    kv_bytes_per_token: int
+    kv_bytes: int
+    activation_bytes: int
+    overhead_bytes: int
+    total_bytes: int
+    per_device_bytes: int
+    device_count: int
+    ram_bytes: int
+    is_measured: bool
+    terms: list[TermShape]
+
+
+class PartShape(Shape):
+    worker: str
+    devices: list[int]
+
+
+class PlacementShape(Shape):
+    worker: str
+    devices: list[str]
+    parts: list[PartShape]
+
+
+class EvaluationShape(Shape):
+    fits: bool
+    source: str
+    backend: str | None
+    context_length: int | None
+    context_reason: Told
+    parallel: dict[str, int]
+    memory: MemoryShape | None
+    placement: PlacementShape | None
+    reasons: list[ReasonShape]
+    reason_counts: dict[str, int]
+    remedies: list[RemedyShape]
+    warnings: list[Told]
+    download_bytes: int | None
+
+
 class WorkerShape(Shape):
     id: int
     name: str

@@ -62,10 +62,12 @@ class Ask:
     worker_ids: tuple[int, ...]
 
 
-async def snapshot(session: AsyncSession) -> Snapshot:
+async def snapshot(session: AsyncSession, sources: Iterable[str] = ()) -> Snapshot:
+    """What workers said of the sources of pending instances, and of `sources`."""
     pending = await _instances(session, col(ModelInstance.state) == State.PENDING)
     models = await _models_of(session, pending)
-    rows = await inspections.of_sources(session, {model.source for model in models.values()})
+    wanted = {model.source for model in models.values()}.union(sources)
+    rows = await inspections.of_sources(session, wanted)
     customs = await session.exec(select(CustomBackend))
     return Snapshot(
         revision=await cluster.counter(session, cluster.CLUSTER),

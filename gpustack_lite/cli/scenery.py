@@ -1,0 +1,85 @@
+"""Workers that are only described, and models read from this machine's files: for answers without a server."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from backends import registry
+from backends.base import Backend
+from gpustack_lite.domain import ModelFacts, PlacementWish
+from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import facts
+from gpustack_lite.planning.evaluation import Surroundings, document, evaluate
+from gpustack_lite.planning.subject import Subject, examples
+from scheduler import Node
+from worker.devices.cpu import machine
+from worker.devices.declared import Declaration, declaration
+
+NAME = "simulated"
+
+
+def simulated(spec: str) -> Node:
+    """The worker that a SPEC describes; unless it says so, it has the RAM of this machine, all free."""
+    return node_of(declaration(spec), NAME)
+
+
+def node_of(declared: Declaration, name: str, labels: Mapping[str, str] | None = None) -> Node:
+    called = declared.name or name
+    return Node(
+        called,
+        labels=labels or {},
+        devices=declared.devices(called),
+        foreign=dict.fromkeys(range(sum(each.count for each in declared.declared)), 0),
+        ram_total_bytes=declared.ram_bytes or machine().ram_total_bytes,
+        backends=frozenset(registry.names()),
+    )
+
+
+def evaluated(body: Mapping[str, Any], variants: Sequence[str], nodes: tuple[Node, ...]) -> dict[str, Any]:
+    """Raises:
+    Refusal: the files cannot be read, or nobody serves them.
+    """
+    wish = wish_of(body.get("placement") or {})
+    subject = subject_of(body, nodes)
+    others = tuple(subject_of({**body, "source": each}, nodes) for each in variants)
+    return document(evaluate(subject, Surroundings(nodes), wish, others))
+
+
+def subject_of(body: Mapping[str, Any], nodes: Sequence[Node], known: ModelFacts | None = None) -> Subject:
+    source, named = str(body["source"]), body.get("backend")
+    backend = _named(named)
+    read = known
+    if known is None and (backend is None or backend.needs_facts):
+        read = read_facts(source)
+    devices = examples(nodes)
+    backend = backend or registry.choose(read, source, devices)
+    options = dict(body.get("options") or {})
+    backend.check(options, {})
+    picked = len((body.get("placement") or {}).get("devices") or ()) or None
+    return Subject(source, read, backend, str(named or backend.name), options, devices, picked)
+
+
+def _named(name: object) -> Backend | None:
+    if name is None:
+        return None
+    if name not in registry.names():
+        raise Refusal("unknown_backend", param="backend", name=str(name), names=", ".join(registry.names()))
+    return registry.find(str(name))
+
+
+def read_facts(source: str) -> ModelFacts:
+    """A file or a directory of this machine, wherever it is: whoever runs the command may read it anyway."""
+    path = Path(source.removeprefix("file:")).expanduser().absolute()
+    found = facts.read(path, [Path(path.anchor)])
+    return replace(found, path=str(path))
+
+
+def wish_of(placement: Mapping[str, Any]) -> PlacementWish:
+    return PlacementWish(**dict(_wished(placement)))
+
+
+def _wished(placement: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in placement.items():
+        if name in PlacementWish.__dataclass_fields__ and value is not None:
+            yield name, tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,51 @@
+"""What a person should know of a model before it is deployed, whether or not it fits."""
+
+from collections.abc import Iterable, Iterator
+
+from gpustack_lite.domain import Device, ModelFacts, Sentence
+from gpustack_lite.planning.subject import Subject
+
+_NO_BFLOAT16 = ("310P",)
+"""vllm-ascend refuses: "This device does not support bfloat16" (case 11 of its issues: #641, #752, #37)."""
+_NO_FP8 = ("310P", "910B", "910A", "910PRO")
+"""Chips whose matrix units know no 8-bit floats. 910C and later are left to the engine."""
+_FLOAT8 = frozenset({"fp8", "mxfp4", "nvfp4"})
+_ENGINES_READ: dict[str, frozenset[str]] = {
+    "mindie": frozenset({"ascend"}),
+}
+"""Quantisations that an engine reads, of those about which we are sure."""
+
+
+def cautions(subject: Subject, devices: Iterable[Device]) -> tuple[Sentence, ...]:
+    """`devices` are those it would get, or all that there are where it gets none."""
+    facts = subject.facts
+    if facts is None:
+        return (Sentence("facts_unknown", {"source": subject.source}),) if subject.backend.needs_facts else ()
+    chips = sorted({device.chip for device in devices})
+    return (*_of_files(facts), *_of_engine(subject, facts), *_of_chips(facts, subject, chips))
+
+
+def _of_files(facts: ModelFacts) -> Iterator[Sentence]:
+    if facts.runs_code:
+        yield Sentence("model_runs_code")
+    if facts.has_pickle:
+        yield Sentence("model_has_pickle")
+    if facts.unknown:
+        yield Sentence("facts_incomplete", {"missing": ", ".join(facts.unknown)})
+    if facts.format == "hf" and facts.weights_from == "config":
+        yield Sentence("weights_from_config")
+
+
+def _of_engine(subject: Subject, facts: ModelFacts) -> Iterator[Sentence]:
+    method, reads = facts.quantization_method, _ENGINES_READ.get(subject.name)
+    if method and reads is not None and method not in reads:
+        yield Sentence("quantization_not_read", {"quantization": method, "backend": subject.name})
+
+
+def _of_chips(facts: ModelFacts, subject: Subject, chips: Iterable[str]) -> Iterator[Sentence]:
+    computes = str(subject.options.get("dtype") or facts.dtype or "")
+    for chip in chips:
+        if computes in {"bfloat16", "bf16"} and chip.upper().startswith(_NO_BFLOAT16):
+            yield Sentence("dtype_unsupported", {"dtype": "bfloat16", "chip": chip, "instead": "float16"})
+        if (facts.quantization_method or "") in _FLOAT8 and chip.upper().startswith(_NO_FP8):
+            yield Sentence("quantization_unsupported", {"quantization": facts.quantization_method, "chip": chip})

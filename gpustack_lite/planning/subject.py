@@ -1,0 +1,71 @@
+"""What is to be placed: a model, the engine for it, and the options; and what the engine says it needs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from backends.base import Backend, Estimate, Want
+from gpustack_lite.domain import Claim, Device, ModelFacts, Options
+from gpustack_lite.errors import Refusal
+from scheduler import Node
+
+CONTEXT_OPTIONS = ("max-model-len", "context-length", "maxSeqLen", "ctx-size")
+"""How engines spell the longest context of one request, the first that an engine knows is ours to set."""
+TENSOR_OPTIONS = ("tensor-parallel-size", "tp-size", "worldSize", "tp")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """`name` is what the user calls the backend: that of a custom one differs from `backend.name`."""
+
+    source: str
+    facts: ModelFacts | None
+    backend: Backend
+    name: str
+    options: Options = field(default_factory=dict)
+    devices: tuple[Device, ...] = ()
+    """One of each kind, chip and size that there is."""
+    picked_count: int | None = None
+    """How many devices were chosen by hand."""
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Raises:
+        Refusal: the engine cannot say what it needs, or it fits on no device that there is.
+        """
+        return self.backend.estimates(self.facts, Want(self.options, self.devices, self.picked_count))
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Empty where the engine refuses."""
+        try:
+            return tuple(each.claim for each in self.estimates())
+        except Refusal:
+            return ()
+
+    def changed(self, **options: object) -> "Subject":
+        """With other options; None takes one away."""
+        merged = {key: value for key, value in {**self.options, **options}.items() if value is not None}
+        return replace(self, options=merged)
+
+    @property
+    def context_option(self) -> str | None:
+        return _first_known(self.backend, CONTEXT_OPTIONS)
+
+    @property
+    def tensor_option(self) -> str | None:
+        return _first_known(self.backend, TENSOR_OPTIONS)
+
+    def given(self, names: Iterable[str]) -> Mapping[str, object]:
+        return {name: self.options[name] for name in names if name in self.options}
+
+
+def examples(nodes: Iterable[Node]) -> tuple[Device, ...]:
+    """One device of each kind, chip and size."""
+    found: dict[tuple[str, str, int], Device] = {}
+    for node in nodes:
+        for each in node.devices:
+            found.setdefault((each.kind, each.chip, each.memory_total_bytes or 0), each)
+    return tuple(found[key] for key in sorted(found))
+
+
+def _first_known(backend: Backend, names: Iterable[str]) -> str | None:
+    known = {option.name for option in backend.known_options}
+    return next((name for name in names if name in known), None)

@@ -1,0 +1,97 @@
+"""Other ways to run the same model that would fit: each is estimated and placed before it is offered."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from backends.base import Estimate
+from gpustack_lite.domain import Claim, Params, Placement, Remedy
+from gpustack_lite.planning.subject import CONTEXT_OPTIONS, TENSOR_OPTIONS, Subject
+from scheduler import Question, place
+
+STEP = 256
+SHORTEST = 512
+REFINEMENTS = 5
+
+
+def variants(
+    subject: Subject, question: Question, estimates: Sequence[Estimate] = (), others: Sequence[Subject] = ()
+) -> Iterator[Remedy]:
+    """`estimates` are those that were refused; `others` the same model in other files, such as a quantised one."""
+    yield from _shorter_context(subject, question, estimates)
+    yield from _more_devices(subject, question)
+    for other in others:
+        yield from _other_source(other, question)
+
+
+def _shorter_context(subject: Subject, question: Question, estimates: Sequence[Estimate]) -> Iterator[Remedy]:
+    """The longest that fits, found by halving and then closing in; contexts are whole steps."""
+    option, at_most = subject.context_option, _asked_context(subject, estimates)
+    if option is None or at_most is None:
+        return
+    context, placement, too_long = _halved(subject, question, at_most)
+    for _ in range(REFINEMENTS):
+        middle = (context + too_long) // 2 // STEP * STEP
+        if placement is None or middle <= context or middle >= too_long:
+            break
+        better = _with_context(subject, question, middle)
+        context, placement, too_long = (middle, better, too_long) if better else (context, placement, middle)
+    if placement is not None:
+        others = dict.fromkeys(name for name in subject.given(CONTEXT_OPTIONS) if name != option)
+        params: Params = {"context_length": context, "worker": placement.leader.worker}
+        yield Remedy("shorten_context", params, {"options": {**others, option: context}})
+
+
+def _halved(subject: Subject, question: Question, at_most: int) -> tuple[int, Placement | None, int]:
+    """The first half, quarter, ... that is placed, and the length above it that was not."""
+    too_long, context = at_most, _step_below(at_most // 2 + 1)
+    while context >= SHORTEST:
+        if (placement := _with_context(subject, question, context)) is not None:
+            return context, placement, too_long
+        too_long, context = context, _step_below(context // 2 + 1)
+    return 0, None, too_long
+
+
+def _step_below(context: int) -> int:
+    return context // STEP * STEP
+
+
+def _asked_context(subject: Subject, estimates: Sequence[Estimate]) -> int | None:
+    """The shortest that was tried and refused."""
+    tried = [each.context_length for each in estimates if each.context_length]
+    trained = subject.facts.trained_context_length if subject.facts else None
+    given = [value for value in subject.given(CONTEXT_OPTIONS).values() if isinstance(value, int)]
+    return min(tried, default=None) or next(iter(given), None) or trained
+
+
+def _with_context(subject: Subject, question: Question, context: int) -> Placement | None:
+    given = dict.fromkeys(subject.given(CONTEXT_OPTIONS))
+    return _placed(question, subject.changed(**{**given, subject.context_option or "": context}).claims())
+
+
+def _more_devices(subject: Subject, question: Question) -> Iterator[Remedy]:
+    """Where a number of devices was asked for that is too few: the next that fits."""
+    given, option = subject.given(TENSOR_OPTIONS), subject.tensor_option
+    if option is None or not (given or subject.picked_count):
+        return
+    free = replace(subject.changed(**dict.fromkeys(given)), picked_count=None)
+    wish = replace(question.wish, devices=())
+    placement = _placed(replace(question, wish=wish), free.claims())
+    if placement is not None and placement.claim.device_count > 1:
+        count = placement.claim.device_count * placement.claim.worker_count
+        params: Params = {"device_count": count, "worker": placement.leader.worker}
+        change: dict[str, object] = {"options": {**dict.fromkeys(given), option: count}}
+        if question.wish.devices:
+            change["placement"] = {"devices": []}
+        yield Remedy("use_more_devices", params, change)
+
+
+def _other_source(other: Subject, question: Question) -> Iterator[Remedy]:
+    placement = _placed(replace(question, backend=other.name), other.claims())
+    if placement is not None:
+        change = {"source": other.source, "backend": other.name}
+        yield Remedy("use_variant", {"source": other.source, "worker": placement.leader.worker}, change)
+
+
+def _placed(question: Question, claims: Sequence[Claim]) -> Placement | None:
+    answer = place(question.nodes, claims, question.wish, backend=question.backend, about=question.about)
+    return answer if isinstance(answer, Placement) else None

@@ -1,0 +1,49 @@
+"""What the next round would decide about a model that is not there, and on what a pending instance was decided."""
+
+from datetime import datetime
+from typing import Any
+
+from gpustack_lite.db.nodes import nodes
+from gpustack_lite.db.queries.placing import Snapshot
+from gpustack_lite.db.tables import Model, ModelInstance
+from gpustack_lite.domain import Reason, Unplaceable
+from gpustack_lite.planning import evaluation
+from gpustack_lite.server.deciding import Asked, Round
+from gpustack_lite.server.facts import known
+from scheduler import explain
+
+
+def evaluate(snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: datetime) -> dict[str, Any]:
+    """`model` is no row of the database. The snapshot holds what workers said of its source and of the variants.
+
+    Raises:
+        Refusal: no such backend, or none for these files.
+    """
+    this_round = Round(snapshot, now, nodes(snapshot, now))
+    asked = _asked(this_round, model)
+    if asked is None or asked.of_model.subject is None:
+        return _nobody_knows(this_round, model)
+    others = [_asked(this_round, _other(model, each)) for each in variants]
+    subjects = tuple(each.of_model.subject for each in others if each is not None and each.of_model.subject is not None)
+    question = this_round.question(asked)
+    around = evaluation.Surroundings(question.bare, question.holdings, question.known, question.about)
+    return evaluation.document(evaluation.evaluate(asked.of_model.subject, around, question.wish, subjects))
+
+
+def _asked(this_round: Round, model: Model) -> Asked | None:
+    return this_round.asked(_instance(model, this_round.now), model)
+
+
+def _instance(model: Model, now: datetime) -> ModelInstance:
+    return ModelInstance(id=0, model_id=0, model_name=model.name, generation=0, created_at=now, state_since=now)
+
+
+def _other(model: Model, source: str) -> Model:
+    return Model(**{**model.model_dump(), "source": source})
+
+
+def _nobody_knows(this_round: Round, model: Model) -> dict[str, Any]:
+    """The workers' reasons: silent, or still to answer about the files."""
+    said = known(this_round.snapshot, model.source, this_round.now).refusals.values()
+    reasons = tuple(said) or (Reason(None, "workers", "no_workers"),)
+    return evaluation.unknown_document(model.source, model.backend, explain(Unplaceable(reasons)))
