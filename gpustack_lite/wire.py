@@ -284,6 +284,8 @@ class Credential(Wire):
     user_limits: Limits | None = None
     weight: int = 1
     """Its share of a queue, against the others' weights."""
+    name: str = ""
+    """The key's, for people."""
 
 
 class RoutesReply(Wire):

@@ -32,6 +32,7 @@ COALESCE_SECONDS = 0.2
 BATCH_ROWS = 500
 CONFIRMED_EVERY_SECONDS = 60.0
 EVERY_REVISION = 2**31 - 1
+SILENT_SECONDS = 2.0
 
 
 class RoutesPoll:
@@ -176,14 +177,21 @@ class CopyKeeper:
 class StatusReporter:
     """A gateway that says nothing for a minute is not counted, so it speaks each second."""
 
-    def __init__(self, gateway_id: str, table: RouteTable, server: ServerClient) -> None:
+    def __init__(self, gateway_id: str, table: RouteTable, server: ServerClient, now: Callable[[], float]) -> None:
         self._gateway_id = gateway_id
         self._table = table
         self._server = server
+        self._now = now
+        self._asked_at: float | None = None
         self.tellers: list[Callable[[], Mapping[str, Any]]] = []
         """Each fills fields of the GatewayStatus."""
         self.heeders: list[Callable[[GatewayOrders], None]] = []
         """Each is told what the server answered."""
+
+    @property
+    def is_heard(self) -> bool:
+        """The socket of a dead server takes questions, for it is the supervisor's: only answers show that one lives."""
+        return self._asked_at is None or self._now() - self._asked_at < SILENT_SECONDS
 
     async def step(self) -> None:
         models, credentials = self._table.models_revision, self._table.credentials_revision
@@ -206,10 +214,12 @@ class StatusReporter:
             leases=self._table.leases(),
             **said,
         )
+        self._asked_at = self._now() if self._asked_at is None else self._asked_at
         try:
             answer = await self._server.ask(b"POST", b"/api/gateway/v1/status", status.model_dump_json().encode())
         except UpstreamFailed:
             return  # the poll of routes says it
+        self._asked_at = None
         self._heed(*answer)
 
     def _heed(self, status: int, body: bytes) -> None:

@@ -54,6 +54,10 @@ JSON_PATHS = frozenset(
 PATHS = JSON_PATHS | forms.PATHS
 """Nothing else of an engine is reachable: /v1/load_lora_adapter and its like stay inside."""
 TRIES = 2
+ACTING_PATHS = frozenset({"/v1/responses"})
+"""An engine may store such an answer, go on with it in the background, or call tools: what it may have read is not sent
+again, to no replica and on no other connection."""
+BUSY = frozenset({502, 503})
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +230,9 @@ class Inference:
         try:
             lent = await self._send(call, wish, form, place, may_repeat=is_last)
         except UpstreamFailed as failure:
-            raise self._failed(failure, entry, is_last=is_last) from failure
+            raise self._failed(failure, entry, is_last=is_last or _may_have_acted(call, failure)) from failure
         with lent as answer:
-            if answer.status == 503 and not is_last:
+            if answer.status in BUSY and not is_last and _may_ask_again(call, answer.status):
                 raise AnotherReplica
             if not (form.may_change and answer.status in dialects.LACKING):
                 place.flight.answer = answer
@@ -250,7 +254,9 @@ class Inference:
         pieces = _for_engine(wish, form, place)
         path = None if form.path == call.path else form.path
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)
-        return await self._pool.request(target.parse(endpoint.address), b"POST", [head, *pieces], may_repeat=may_repeat)
+        is_safe = call.path not in ACTING_PATHS
+        where, parts = target.parse(endpoint.address), [head, *pieces]
+        return await self._pool.request(where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat)
 
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
         """An engine that is slow to begin may be at work: asking a second one would make it two."""
@@ -261,6 +267,15 @@ class Inference:
         refusal = refusal_of(failure, model=entry.model, patience=self._pool.patience)
         entry.end(refusal.status, failure.cause)
         return refusal
+
+
+def _may_ask_again(call: Call, status: int) -> bool:
+    """503 is said by an engine that has not begun; 502 by something in front of one that may have."""
+    return status == 503 or call.path not in ACTING_PATHS
+
+
+def _may_have_acted(call: Call, failure: UpstreamFailed) -> bool:
+    return call.path in ACTING_PATHS and not failure.never_reached
 
 
 def _for_engine(wish: Wish, form: Form, place: Place) -> list[Piece]:

@@ -254,7 +254,7 @@ def has_budgets(known: RoutesReply) -> bool:
 def _subjects(credential: Credential, route: ModelRoute) -> list[Subject]:
     found: list[Subject] = []
     if credential.limits is not None:
-        found.append(Subject("key", f"key:{credential.id}", str(credential.id), credential.limits))
+        found.append(Subject("key", f"key:{credential.id}", credential.name or str(credential.id), credential.limits))
     if credential.user_limits is not None:
         found.append(Subject("user", f"user:{credential.user_id}", credential.user, credential.user_limits))
     if route.serving.limits is not None:

@@ -73,7 +73,7 @@ class Parts:
         self.table = RouteTable()
         self.balancer = Balancer(ports.clock.monotonic)
         self.freshness = Freshness(ports.clock.monotonic, settings.stale_keys_max_seconds)
-        self.relaying = Relaying(self.pool, server_socket)
+        self.relaying = Relaying(self.pool, server_socket, lambda: self.turns.is_server_away)
         server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
         gateway_id = f"gateway-{index}-{ports.randomness.unique_id()[:8]}"
         self.limiter = Limiter(ports.clock.monotonic, ports.clock.wall)
@@ -87,12 +87,12 @@ class Parts:
         self.copy = CopyKeeper(
             self.table, self.freshness, folder / "routes.json", ports, me.boot_id, limiter=self.limiter
         )
-        self.status = StatusReporter(gateway_id, self.table, server)
+        self.status = StatusReporter(gateway_id, self.table, server, ports.clock.monotonic)
         self.turns = Turns(
             self.table,
             self.balancer,
             _bounds(settings),
-            is_connected=lambda: self.poll.is_connected,
+            is_connected=lambda: self.poll.is_connected and self.status.is_heard,
             on_wake=lambda: self.signals.touch("wake"),
         )
         self.status.tellers.append(self.turns.status)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from gpustack_lite.errors import Refusal
@@ -26,8 +27,9 @@ _SLOW_UPLOADS = "/api/agent/v1/logs/"
 
 
 class Relaying:
-    def __init__(self, pool: Pool, server_socket: Path) -> None:
+    def __init__(self, pool: Pool, server_socket: Path, is_away: Callable[[], bool] = lambda: False) -> None:
         self._pool = pool
+        self._is_away = is_away
         self._socket = server_socket
         self._event_streams: set[asyncio.Task[None]] = set()
         self._is_ending = False
@@ -39,8 +41,11 @@ class Relaying:
     async def relay(self, call: Call) -> None:
         """
         Raises:
-            Refusal: `server_away` (503) when no answer began.
+            Refusal: `server_away` (503) when no answer began, at once where the server has been silent for long: what
+                waits in its socket could be carried out hours later, when whoever asked is gone.
         """
+        if self._is_away():
+            raise Refusal("server_away", status=503, cause="silent")
         try:
             lent = await self._ask(call)
         except UpstreamFailed as failure:

@@ -273,7 +273,7 @@ class Turns:
         return _later("queue_full", seconds, model=route.name, waiting=waiting)
 
     def _cannot_hold(self, route: ModelRoute) -> Refusal | None:
-        if route.state == "sleeping" and self._is_server_away:
+        if route.state == "sleeping" and self.is_server_away:
             return not_ready(route, Sentence("model_sleeps_server_away"))
         line = self._lines.get(route.name)
         waiting = 0 if line is None else len(line)
@@ -325,7 +325,7 @@ class Turns:
             route = self.table.models[waiting.model]
             if now >= waiting.deadline:
                 self._give_up(waiting, self._too_late(waiting))
-            elif route.state == "sleeping" and self._is_server_away:
+            elif route.state == "sleeping" and self.is_server_away:
                 self._give_up(waiting, not_ready(route, Sentence("model_sleeps_server_away")))
 
     def _give_up(self, waiting: Waiting, refusal: Refusal) -> None:
@@ -338,11 +338,11 @@ class Turns:
             self._away_since = None
         elif self._away_since is None:
             self._away_since = now
-        if self._is_server_away:  # a wake that nobody hears would come as a surprise, hours later
+        if self.is_server_away:  # a wake that nobody hears would come as a surprise, hours later
             self._woken = {model: since for model, since in self._woken.items() if not self._sleeps(model)}
 
     @property
-    def _is_server_away(self) -> bool:
+    def is_server_away(self) -> bool:
         return self._away_since is not None and self.now() - self._away_since >= AWAY_SECONDS
 
     def _everybody(self) -> Iterator[Waiting]:

@@ -225,7 +225,7 @@ _MEASURES = {
         "每分钟 {limit} 个 token 的额度不足以处理此请求：请在 {seconds} 秒后重试。",
     ),
     "concurrency": (
-        " has {limit} requests in flight, which is its limit: try again when one has ended ({seconds} seconds).",
+        " has as many requests in flight as it may ({limit}): try again when one has ended ({seconds} seconds).",
         "已有 {limit} 个请求在处理中，达到并发上限：请等其中一个结束后重试（{seconds} 秒）。",
     ),
     "promised": (

@@ -56,13 +56,14 @@ class Pool:
         """Send a whole request and wait for the head of its answer.
 
         With `may_reuse` an idle connection is tried first; with `may_repeat`, when the other side had just closed it,
-        the request, which nobody has read, goes out again on a new one.
+        the request, which hardly anybody has read, goes out once more, on a new one: an engine that resets whatever
+        asks for this must not hear it on each of its idle connections.
 
         Raises:
             UpstreamFailed: no head came.
         """
         chosen = patience or self.patience
-        while may_reuse and (connection := self._take(target)) is not None:
+        if may_reuse and (connection := self._take(target)) is not None:
             try:
                 return await self._ask(target, connection, method, parts, chosen)
             except UpstreamFailed as failure:

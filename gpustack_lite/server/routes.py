@@ -148,6 +148,7 @@ def _of_key(key: ApiKey, user: User) -> Credential:
         digest=key.digest,
         kind="key",
         id=key.id or 0,
+        name=key.name,
         user_id=user.id or 0,
         user=user.username,
         role=user.role,

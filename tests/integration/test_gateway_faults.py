@@ -1,10 +1,13 @@
 """A real gateway while the server dies, while it is restarted itself, and when it leaves: nothing is lost."""
 
 import asyncio
+import contextlib
 import signal
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 import pytest_asyncio
 
@@ -66,6 +69,29 @@ async def test_a_dead_server_breaks_no_stream_and_usage_arrives_once_when_it_is_
     assert set(ids) < set(world.server.rows)
     delivered = [row.request_id for batch in world.server.deliveries for row in batch.rows]
     assert len(delivered) == len(set(delivered))
+
+
+async def test_a_dead_server_whose_socket_still_takes_connections_is_no_reason_to_hang(world: World) -> None:
+    """The supervisor holds the socket: nobody refuses, and nobody answers."""
+    await world.server.stop()
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(world.gateway.socket_path))
+        silent.listen(64)
+
+        async def is_told() -> bool:
+            with contextlib.suppress(httpx.ReadTimeout):
+                answer = await world.client.get("/api/v1/models", timeout=0.5)
+                return answer.status_code == 503 and answer.json()["error"]["params"]["cause"] == "silent"
+            return False
+
+        await until(is_told)
+        assert (await world.chat()).status_code == 200
+    await world.server.start()
+    await until(lambda: is_answered(world), seconds=60)
+
+
+async def is_answered(world: World) -> bool:
+    return (await world.client.get("/api/v1/models")).status_code == 200
 
 
 async def test_a_gateway_that_starts_without_a_server_serves_from_disk(world: World) -> None:

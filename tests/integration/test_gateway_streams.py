@@ -11,7 +11,18 @@ import pytest
 import pytest_asyncio
 
 from tests.fakes.gateway_world import KEY, World, events, route, until
-from tests.fakes.scripted_engine import DONE, SSE_HEAD, Request, ScriptedEngine, Talk, chat, chunk, frame, usage_of
+from tests.fakes.scripted_engine import (
+    DONE,
+    SSE_HEAD,
+    Request,
+    Script,
+    ScriptedEngine,
+    Talk,
+    chat,
+    chunk,
+    frame,
+    usage_of,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 TEXT = "你好世界🌍"
@@ -302,18 +313,21 @@ async def broken_before_a_byte(_: Request, talk: Talk) -> None:
 
 
 async def test_requests_go_to_the_least_busy_replica(world: World, second: ScriptedEngine) -> None:
+    """Of two of which nothing is known: what the other tests taught of the first one is no part of this."""
     release = asyncio.Event()
 
     async def slow(request: Request, talk: Talk) -> None:
         await release.wait()
         await chat(request, talk)
 
-    world.engine.script = second.script = slow
-    asking = [asyncio.create_task(world.chat()) for _ in range(6)]
-    await until(lambda: len(world.engine.requests) + len(second.requests) == 6)
-    assert len(world.engine.requests) == len(second.requests) == 3
-    release.set()
-    assert {(await each).status_code for each in asking} == {200}
+    second.script = slow
+    async with ScriptedEngine(slow) as third:
+        await world.server.publish((route("tiny", third.address, second.address),))
+        asking = [asyncio.create_task(world.chat()) for _ in range(6)]
+        await until(lambda: len(third.requests) + len(second.requests) == 6)
+        assert len(third.requests) == len(second.requests) == 3
+        release.set()
+        assert {(await each).status_code for each in asking} == {200}
 
 
 async def test_an_engine_that_breaks_before_its_first_byte_is_replaced_by_another(
@@ -332,11 +346,60 @@ async def test_an_engine_that_is_still_loading_is_replaced_by_another(world: Wor
     assert {(await world.chat()).status_code for _ in range(2)} == {200}
 
 
+async def test_an_engine_with_a_broken_gateway_in_front_is_replaced_by_another(
+    world: World, second: ScriptedEngine
+) -> None:
+    world.engine.script = bad_gateway
+    assert {(await world.chat()).status_code for _ in range(2)} == {200}
+
+
+async def bad_gateway(_: Request, talk: Talk) -> None:
+    await talk.answer_json({"error": {"message": "nobody behind me"}}, 502)
+
+
+@pytest.mark.parametrize("script", [broken_before_a_byte, bad_gateway])
+async def test_what_an_engine_may_store_or_act_on_is_sent_once(
+    world: World, second: ScriptedEngine, script: Script
+) -> None:
+    world.engine.script = second.script = script
+    answer = await world.client.post("/v1/responses", json={"model": "tiny", "input": "hi"})
+    assert answer.status_code == 502
+    assert len(world.engine.requests) + len(second.requests) == 1
+
+
+async def test_what_no_engine_has_read_goes_to_another_replica_whatever_it_would_do(world: World) -> None:
+    async with ScriptedEngine() as gone:
+        pass
+    await world.server.publish((route("tiny", gone.address, world.engine.address),))
+    for _ in range(4):
+        assert (await world.client.post("/v1/responses", json={"model": "tiny", "input": "hi"})).status_code == 200
+
+
 async def test_a_request_is_tried_on_two_replicas_and_no_more(world: World, second: ScriptedEngine) -> None:
-    world.engine.script = second.script = broken_before_a_byte
-    answer = await world.chat()
-    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "engine_broke")
-    assert len(world.engine.requests) == len(second.requests) == 1
+    second.script = broken_before_a_byte
+    async with ScriptedEngine(broken_before_a_byte) as third:  # neither has an idle connection
+        await world.server.publish((route("tiny", third.address, second.address),))
+        answer = await world.chat()
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "engine_broke")
+        assert len(third.requests) == len(second.requests) == 1
+
+
+async def test_an_engine_that_resets_its_idle_connections_hears_a_request_twice_at_most(world: World) -> None:
+    release = asyncio.Event()
+
+    async def slow(request: Request, talk: Talk) -> None:
+        await release.wait()
+        await chat(request, talk)
+
+    world.engine.script = slow
+    asking = [asyncio.create_task(world.chat()) for _ in range(6)]
+    await until(lambda: len(world.engine.requests) == 6)
+    release.set()
+    await asyncio.gather(*asking)  # six connections are idle now
+    world.engine.forget()
+    world.engine.script = broken_before_a_byte
+    assert (await world.chat()).status_code == 502
+    assert len(world.engine.requests) <= 2
 
 
 async def test_the_same_replica_is_never_asked_twice(world: World, second: ScriptedEngine) -> None:

@@ -8,6 +8,7 @@ from gpustack_lite.gateway.control import (
     AWAY_SECONDS,
     CONFIRMED_EVERY_SECONDS,
     EVERY_REVISION,
+    SILENT_SECONDS,
     CatchUp,
     CopyKeeper,
     RoutesPoll,
@@ -220,7 +221,7 @@ async def test_without_a_copy_nothing_is_loaded(tmp_path: Path) -> None:
 
 async def test_the_status_tells_revisions_and_leases_and_the_goodbye_that_nobody_need_wait() -> None:
     polling = Polling(GOOD)
-    status = StatusReporter("g", polling.table, polling.server)  # type: ignore[arg-type]
+    status = StatusReporter("g", polling.table, polling.server, polling.clock.monotonic)  # type: ignore[arg-type]
     await status.step()
     assert polling.server.asked == []  # it has nothing to acknowledge yet
     await polling.poll.step()
@@ -228,6 +229,22 @@ async def test_the_status_tells_revisions_and_leases_and_the_goodbye_that_nobody
     await status.say_goodbye()
     said = [GatewayStatus.model_validate_json(document) for _, _, document in polling.server.asked[1:] if document]
     assert [(each.epoch, each.models_revision) for each in said] == [(2, 5), (2, EVERY_REVISION)]
+
+
+async def test_a_server_whose_socket_takes_questions_and_answers_none_is_not_heard() -> None:
+    polling = Polling(GOOD)
+    await polling.poll.step()
+    status = StatusReporter("g", polling.table, polling.server, polling.clock.monotonic)  # type: ignore[arg-type]
+    polling.server.answers = [UpstreamFailed("first_byte_timeout")]
+    assert status.is_heard
+    await status.step()
+    assert status.is_heard  # it may only be restarting
+    polling.clock.advance(SILENT_SECONDS)
+    await status.step()
+    assert not status.is_heard
+    polling.server.answers = [(500, b"boom")]
+    await status.step()
+    assert status.is_heard
 
 
 # --- usage

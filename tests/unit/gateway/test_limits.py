@@ -420,3 +420,9 @@ def test_a_gateway_tells_of_what_was_used_in_the_last_minute_and_forgets_the_res
     assert desk.limiter.tell() == {"rates": {"key:7": (1, 3, 0)}}
     desk.clock.advance(61)
     assert desk.limiter.tell() == {"rates": {}}
+
+
+def test_a_refusal_names_the_key_as_its_owner_does() -> None:
+    desk, named = Desk(), key(Limits(concurrency=1)).model_copy(update={"name": "my-app"})
+    desk.enter(credential=named)
+    assert desk.refusal(credential=named).params["name"] == "my-app"
