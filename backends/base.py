@@ -77,6 +77,7 @@ class Placed:
     cpu_count: int
     version: BackendVersion
     runner_dir: str
+    claim: Claim = field(default_factory=Claim)
 
 
 @runtime_checkable

@@ -119,6 +119,8 @@ class Vllm:
         if placed.context_length:
             made["max-model-len"] = placed.context_length
         total = min((each.memory_total_bytes or 0 for each in placed.devices), default=0)
+        if total and placed.claim.bytes_per_device:
+            made["gpu-memory-utilization"] = round(placed.claim.bytes_per_device / total, 3)
         if total and placed.facts is not None and placed.facts.kind == "llm":
             taken = self.arithmetic(values).chosen(placed.facts, total, placed.context_length or 0)
             made |= {"max-num-batched-tokens": taken.batched_tokens, "max-num-seqs": taken.sequences}

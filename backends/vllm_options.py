@@ -50,6 +50,10 @@ _SERVING = (
     Option("tool-call-parser", "str", "how the model spells calls of tools, such as hermes"),
     Option("reasoning-parser", "str", "how the model spells reasoning, such as qwen3 or deepseek_r1"),
     Option("chat-template-content-format", "choice", "as the template wants it", choices=("auto", "string", "openai")),
+    Option("long-prefill-token-threshold", "int", "from how many tokens a prompt counts as long"),
+    Option("structured-outputs-config", "json", "how answers are held to a grammar"),
+    Option("pooler-config", "json", "how a pooling model pools"),
+    Option("eplb-config", "json", "how experts are balanced over devices"),
     Option("scheduling-policy", "choice", "which request is next", choices=("fcfs", "priority")),
     Option("async-scheduling", "bool", "plan the next step while one runs"),
     Option("max-logprobs", "int", "most log probabilities that a request may ask for"),
@@ -63,17 +67,33 @@ KNOWN: Mapping[str, Option] = {each.name: each for each in (*_MEMORY, *_PARALLEL
 
 FORBIDDEN = frozenset(
     {
-        *("host", "port", "uds", "api-key", "served-model-name", "model", "tokenizer", "root-path", "headless"),
-        *("trust-remote-code", "trust-request-chat-template", "trust-request-mm-kwargs", "worker-cls"),
-        *("worker-extension-cls", "scheduler-cls", "middleware", "logits-processors", "model-class-overrides"),
-        *("tool-parser-plugin", "reasoning-parser-plugin", "io-processor-plugin", "config", "hf-token"),
-        *("hf-config-path", "download-dir", "lora-modules", "chat-template", "allowed-local-media-path"),
-        *("allowed-media-domains", "kv-transfer-config", "ec-transfer-config", "speculative-config"),
-        *("compilation-config", "model-loader-extra-config", "log-config-file", "logging-config"),
-        *("profiler-config", "otlp-traces-endpoint", "enable-tokenizer-info-endpoint", "enable-sleep-mode"),
+        # what the platform says itself, and what would say again how much is reserved, where, and of what
+        *("host", "port", "uds", "api-key", "served-model-name", "model", "tokenizer", "root-path", "headless", "grpc"),
+        *("device-memory-utilization", "kv-cache-memory-bytes", "num-gpu-blocks-override", "device-ids", "nnodes"),
+        *("node-rank", "data-parallel-rank", "data-parallel-start-rank", "data-parallel-size-local", "spec-model"),
+        *("data-parallel-backend", "data-parallel-external-lb", "data-parallel-hybrid-lb", "kv-offloading-size"),
+        *("kv-offloading-backend", "api-server-count", "prefill-context-parallel-size", "help", "json-arg"),
+        *("decode-context-parallel-size", "revision", "code-revision", "tokenizer-revision", "config-format"),
+        # what loads code
+        *("trust-remote-code", "trust-request-chat-template", "trust-request-mm-kwargs", "worker-cls", "middleware"),
+        *("worker-extension-cls", "scheduler-cls", "logits-processors", "model-class-overrides", "tool-parser-plugin"),
+        *("reasoning-parser-plugin", "io-processor-plugin", "compilation-config", "kernel-config", "tool-server"),
+        *("enable-prompt-embeds", "enable-mm-embeds", "kv-transfer-config", "ec-transfer-config", "ec-manager-config"),
+        *("weight-transfer-config", "model-loader-extra-config", "quantization-config", "attention-config"),
+        # what reads or writes files
+        *("config", "hf-token", "hf-config-path", "download-dir", "lora-modules", "default-mm-loras", "chat-template"),
+        *("allowed-local-media-path", "speculative-config", "log-config-file", "logging-config", "profiler-config"),
+        *("ssl-ca-certs", "ssl-cert-reqs", "ssl-certfile", "ssl-ciphers", "ssl-keyfile", "enable-ssl-refresh"),
+        *("mm-encoder-fp8-scale-path", "mm-encoder-fp8-scale-save-path", "ray-workers-use-nsight", "engram-config"),
+        *("enable-trace-replay", "aux-output-config", "watermark-config", "diffusion-config"),
+        # what opens hosts, or tells others
+        *("allowed-media-domains", "otlp-traces-endpoint", "collect-detailed-traces", "kv-events-config"),
+        *("data-parallel-address", "data-parallel-rpc-port", "data-parallel-multi-port-external-lb", "master-addr"),
+        *("data-parallel-supervisor-port", "master-port", "grpc-port", "fault-tolerance-config"),
+        *("enable-tokenizer-info-endpoint", "enable-sleep-mode", "enable-tower-connector-lora"),
     }
 )
-"""What the platform says itself, and what reads files, loads code, or opens hosts."""
+"""Every one that vLLM 0.23 and 0.32 have, so that the beginning of a name is known as one too."""
 SUSPECT = frozenset(
     {
         *("host", "port", "address", "url", "uri", "endpoint", "domain", "domains", "socket", "uds", "ip", "nodes"),

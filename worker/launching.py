@@ -7,7 +7,7 @@ from typing import Any
 from backends import registry
 from backends.base import Placed
 from backends.echo import stand_in
-from gpustack_lite.domain import BackendVersion, LaunchSpec
+from gpustack_lite.domain import BackendVersion, Claim, LaunchSpec
 from gpustack_lite.wire import AssignedInstance
 from worker import engines
 from worker.preparing import Prepared
@@ -56,7 +56,13 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         cpu_count=prepared.cpu_count,
         version=prepared.version,
         runner_dir=str(RUNNER_DIR),
+        claim=_claim(assigned),
     )
+
+
+def _claim(assigned: AssignedInstance) -> Claim:
+    told = assigned.claim.model_dump()
+    return Claim(**told | {"device_kinds": frozenset(told["device_kinds"]), "chips": frozenset(told["chips"])})
 
 
 def _in_place_of(workshop: Workshop, placed: Placed) -> LaunchSpec:

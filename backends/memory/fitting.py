@@ -63,6 +63,9 @@ class Arithmetic(Protocol):
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         """What the engine takes of one device once it runs."""
 
+    def share_bytes(self, room_bytes: int, found: Memory) -> int | None:
+        """A smaller claim that does for the same, where a device may be shared and the engine can be told so."""
+
 
 def estimates(facts: ModelFacts, want: Want, asked: Asked, arithmetic: Arithmetic) -> tuple[Estimate, ...]:
     """Fewest devices first, on the smallest devices that do; with the wanted context, else the largest that fits.
@@ -77,8 +80,7 @@ def estimates(facts: ModelFacts, want: Want, asked: Asked, arithmetic: Arithmeti
     rooms = rooms_of(want.devices, arithmetic.kinds)
     if not rooms:
         return (search.anywhere(shapes[0]),)
-    tried = [search.on(ranks, room) for ranks in shapes for room in rooms]
-    found = tuple(estimate for estimate in tried if estimate is not None)
+    found = tuple(estimate for ranks in shapes for room in rooms for estimate in search.on(ranks, room))
     if not found:
         raise search.does_not_fit(shapes[-1], rooms[-1])
     return found
@@ -125,8 +127,8 @@ class _Search(NamedTuple):
     def least(self) -> int:
         return self.asked.context or min(self.longest, LEAST_CONTEXT)
 
-    def on(self, ranks: Ranks, room: Room) -> Estimate | None:
-        """None where not even the least context fits."""
+    def on(self, ranks: Ranks, room: Room) -> tuple[Estimate, ...]:
+        """None where not even the least context fits; the whole share of a device first, then as little as does."""
         budget = self.arithmetic.budget_bytes(room.total_bytes)
         pool = self.arithmetic.pool_bytes(room.total_bytes)
 
@@ -136,15 +138,12 @@ class _Search(NamedTuple):
 
         context = largest(fits, self.least, self.longest)
         if context is None:
-            return None
+            return ()
         found = self.memory(ranks, room.total_bytes, context)
-        claim = Claim(
-            device_count=ranks.devices,
-            bytes_per_device=self.arithmetic.claim_bytes(room.total_bytes, found),
-            device_kinds=frozenset({room.kind}),
-            chips=frozenset({room.chip}),
-        )
-        return Estimate(claim, found, context, sizes(ranks))
+        whole = self.arithmetic.claim_bytes(room.total_bytes, found)
+        less = self.arithmetic.share_bytes(room.total_bytes, found)
+        claims = [_claim(ranks, room, size) for size in (whole, less) if size is not None]
+        return tuple(Estimate(claim, found, context, sizes(ranks)) for claim in claims)
 
     def memory(self, ranks: Ranks, room_bytes: int, context: int) -> Memory:
         return self.arithmetic.memory(self.facts, ranks, room_bytes, context)
@@ -171,6 +170,15 @@ class _Search(NamedTuple):
             budget_bytes=self.arithmetic.budget_bytes(room.total_bytes),
             total_bytes=room.total_bytes,
         )
+
+
+def _claim(ranks: Ranks, room: Room, size_bytes: int) -> Claim:
+    return Claim(
+        device_count=ranks.devices,
+        bytes_per_device=size_bytes,
+        device_kinds=frozenset({room.kind}),
+        chips=frozenset({room.chip}),
+    )
 
 
 def largest(fits: Callable[[int], bool], least: int, longest: int) -> int | None:

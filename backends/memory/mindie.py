@@ -49,6 +49,9 @@ class Serving:
         size = int(self.values.get("npu-mem-size", -1))
         return size * GIB if size > 0 else None
 
+    def share_bytes(self, room_bytes: int, found: Memory) -> int | None:
+        return None
+
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         """Whole chips are claimed on Ascend; the bytes say what of them the engine fills."""
         return self.budget_bytes(room_bytes)

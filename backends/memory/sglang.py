@@ -67,5 +67,8 @@ class Static:
     def pool_bytes(self, room_bytes: int) -> int | None:
         return None
 
+    def share_bytes(self, room_bytes: int, found: Memory) -> int | None:
+        return None
+
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         return self.budget_bytes(room_bytes)

@@ -9,6 +9,7 @@ Graphs are captured after the cache was sized and are not in these terms: they l
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from backends.memory.ranks import Ranks, layer_bytes, weight_bytes
 from backends.options import OptionValue
@@ -212,6 +213,14 @@ class Reserving:
 
     def claim_bytes(self, room_bytes: int, found: Memory) -> int:
         return self.budget_bytes(room_bytes)
+
+    def share_bytes(self, room_bytes: int, found: Memory) -> int | None:
+        """On GPUs, which are shared by bytes, what is needed and 2 % for graphs; in thousandths, as it is told."""
+        if "cuda" not in self.kinds or "gpu-memory-utilization" in self.values:
+            return None
+        needed = sum(term.size_bytes for term in found.terms)
+        share = ceil(1000 * needed / room_bytes + 20) / 1000
+        return int(room_bytes * share) if share < utilization(self.values) else None
 
 
 def utilization(options: Mapping[str, OptionValue]) -> float:

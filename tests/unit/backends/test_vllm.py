@@ -108,6 +108,23 @@ def test_what_is_launched_on_two_cards() -> None:
     assert spec.probe.path == "/health"
 
 
+def test_a_gpu_in_use_may_be_shared_by_as_little_as_does() -> None:
+    """The engine is told the share that was claimed; an Ascend card is taken whole, and a wanted share is kept."""
+    model = facts("Qwen2.5-0.5B")
+    whole, less, *_ = VLLM.estimates(model, want("8xA100-80G"))
+    assert (whole.claim.device_count, less.claim.device_count) == (1, 1)
+    assert whole.claim.bytes_per_device == int(0.9 * 80 * GIB)
+    assert less.claim.bytes_per_device < 5 * GIB
+    assert less.context_length == whole.context_length
+    on = devices("1xA100-80G")
+    spec = VLLM.launch(replace(placed("Qwen2.5-0.5B", VENV, on, 32768), claim=less.claim))
+    (told,) = (each for each in spec.argv if each.startswith("--gpu-memory-utilization="))
+    assert float(told.partition("=")[2]) * 80 * GIB == pytest.approx(less.claim.bytes_per_device, abs=2)
+    fixed = VLLM.estimates(model, want("8xA100-80G", gpu_memory_utilization=0.5))
+    assert {each.claim.bytes_per_device for each in fixed} == {40 * GIB}
+    assert len({each.claim.bytes_per_device for each in VLLM_ASCEND.estimates(model, want(ON_910B))}) == 1
+
+
 def test_the_module_runs_in_the_python_of_a_venv() -> None:
     spec = VLLM.launch(placed("Qwen3-14B", VENV, devices("1xA100-80G"), 8192))
     assert spec.argv[:4] == ("/v/bin/python", "-m", "vllm.entrypoints.cli.main", "serve")
@@ -120,6 +137,7 @@ def test_the_module_runs_in_the_python_of_a_venv() -> None:
         *("host", "port", "api-key", "trust-remote-code", "no-trust-remote-code", "trust_remote_code", "--host"),
         *("worker-cls", "tool-parser-plugin", "middleware", "chat-template", "kv-transfer-config"),
         *("compilation-config.inductor_passes", "ssl-keyfile", "some-new-path", "new-plugin-dir", "load-plugins"),
+        *("device-memory-utilization", "device-ids", "enable-prompt-embeds", "spec-model"),
     ],
 )
 def test_what_reaches_files_code_or_hosts_is_refused(name: str) -> None:
@@ -127,7 +145,23 @@ def test_what_reaches_files_code_or_hosts_is_refused(name: str) -> None:
         VLLM.check({name: "x"}, {})
 
 
-@pytest.mark.parametrize("name", ["hos", "por", "api", "tensor-parallel", "max-model", "Max-Model-Len", "-c", "a b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hos",
+        "por",
+        "api",
+        "data-parallel-a",
+        "otlp-t",
+        "device-mem",
+        "ssl-k",
+        "tensor-parallel",
+        "max-model",
+        "Max-Model-Len",
+        "-c",
+        "a b",
+    ],
+)
 def test_what_argparse_could_take_for_another_is_refused(name: str) -> None:
     with pytest.raises(Refusal, match=r"option_unknown|option_not_allowed"):
         VLLM.check({name: "x"}, {})
