@@ -111,7 +111,8 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        return self.is_reusable_once_read and not self._chunks
+        """Not while the request is still being sent: whoever answered without reading it may never do so."""
+        return self.is_reusable_once_read and not self._chunks and not self.transport.get_write_buffer_size()
 
     @property
     def is_reusable_once_read(self) -> bool:

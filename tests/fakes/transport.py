@@ -8,6 +8,7 @@ class FakeTransport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("1.2.3.4", 5), "sockname": ("127.0.0.1", 9090)})
         self.written = b""
+        self.unsent_bytes = 0
         self.is_paused = False
         self.is_aborted = False
         self._is_closing = False
@@ -17,6 +18,9 @@ class FakeTransport(asyncio.Transport):
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         self.write(b"".join(list_of_data))
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent_bytes
 
     def pause_reading(self) -> None:
         self.is_paused = True

@@ -192,6 +192,13 @@ async def test_a_writer_waits_while_the_other_side_does_not_take() -> None:
     assert line.transport.written == b"requestmore"
 
 
+async def test_an_answer_that_came_before_its_request_was_sent_ends_the_connection() -> None:
+    line = Line()
+    line.transport.unsent_bytes = 1
+    assert await line.hears(HEAD + b"hello").body() == b"hello"
+    assert not line.connection.is_reusable
+
+
 async def test_a_connection_whose_request_was_not_sent_to_its_end_is_not_used_again() -> None:
     line = Line().hears(HEAD + b"hello")
     line.connection.spoil()
