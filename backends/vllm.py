@@ -90,7 +90,7 @@ class Vllm:
 
     def launch(self, placed: Placed) -> LaunchSpec:
         values = passed(placed.options, KNOWN, FORBIDDEN, SUSPECT)
-        chosen = {**values, **self._settled(placed, values)}
+        chosen = {**self.by_device(placed), **values, **self._settled(placed, values)}
         name, port = placed.model_name, placed.port
         ours: dict[str, OptionValue] = {"served-model-name": name, "host": "127.0.0.1", "port": port}
         return LaunchSpec(
@@ -108,6 +108,10 @@ class Vllm:
             workdir=placed.workdir,
             probe=HttpProbe("/health", deadline_seconds=_LEAST_SECONDS),
         )
+
+    def by_device(self, placed: Placed) -> dict[str, OptionValue]:
+        """Options that the chip or the weights want; the user's own stand before them."""
+        return {}
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
         return first_known(self.failures, log_lines)

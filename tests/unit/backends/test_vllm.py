@@ -108,6 +108,21 @@ def test_what_is_launched_on_two_cards() -> None:
     assert spec.probe.path == "/health"
 
 
+def test_modelslim_weights_are_announced_and_no_others() -> None:
+    slim, plain = (
+        VLLM_ASCEND.launch(placed(model, VERSION, devices(ON_910B)[:1], 8192)).argv
+        for model in ("Qwen3-8B-W8A8-ascend", "Qwen3-8B")
+    )
+    assert "--quantization=ascend" in slim
+    assert not any("quantization" in each for each in plain)
+
+
+def test_a_310p_computes_in_float16_unless_the_user_knows_better() -> None:
+    on = devices("1x310P3-44G")
+    assert "--dtype=float16" in VLLM_ASCEND.launch(placed("Qwen3-8B", VERSION, on, 4096)).argv
+    assert "--dtype=float32" in VLLM_ASCEND.launch(placed("Qwen3-8B", VERSION, on, 4096, dtype="float32")).argv
+
+
 def test_a_gpu_in_use_may_be_shared_by_as_little_as_does() -> None:
     """The engine is told the share that was claimed; an Ascend card is taken whole, and a wanted share is kept."""
     model = facts("Qwen2.5-0.5B")
