@@ -13,6 +13,10 @@ MOST_ID_LENGTH = 512
 LEAST_WAIT_SECONDS, MOST_WAIT_SECONDS = 0.5, 60.0
 _WAITED_OUT = frozenset({401, 429, 503})
 """Busy, loading, asleep, out of its budget; and gateways that have not heard of this run's secret yet."""
+_BROKEN = 502
+MOST_BROKEN_TRIES = 6
+"""An engine that died takes no more of a batch with it than the lines that bring it down each time. These tries last
+a minute: longer than it takes to notice, from when on the answer is 503."""
 
 
 class Line(NamedTuple):
@@ -115,7 +119,9 @@ def body_of(text: bytes) -> bytes:
 
 
 def seconds_to_wait(status: int, retry_after: str | None, tries: int) -> float | None:
-    """None when this is the line's result, for better or worse."""
+    """None when this is the line's result, for better or worse. `tries` are those that had this status before."""
+    if status == _BROKEN and tries < MOST_BROKEN_TRIES:
+        return 2.0**tries
     if status not in _WAITED_OUT:
         return None
     told = (

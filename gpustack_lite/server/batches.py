@@ -5,6 +5,7 @@ Everything may be killed at any moment: what was done is read from the files of 
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -174,17 +175,17 @@ class Run:
         return answer.status >= 400, written
 
     async def _answer(self, prepared: Prepared, body: bytes) -> Answer:
-        tries = 0
+        tries = Counter[int]()
         while True:
             wait: float | None = _NO_ANSWER_SECONDS
             try:
                 answer = await self._door.post(prepared.batch.endpoint, body, prepared.secret)
-                wait = batch_lines.seconds_to_wait(answer.status, answer.retry_after, tries)
+                wait = batch_lines.seconds_to_wait(answer.status, answer.retry_after, tries[answer.status])
+                tries[answer.status] += 1
             except NoAnswer:
                 log.info("batch_line_unanswered", extra={"batch": self._id})
             if wait is None:
                 return answer
-            tries += 1
             await self._core.ports.clock.sleep(wait)
 
     async def _until_it_must_end(self, results: Results) -> Verdict:

@@ -69,7 +69,10 @@ def test_a_body_is_sent_as_it_was_written() -> None:
     [
         (200, None, 0, None),
         (400, None, 0, None),
-        (502, "5", 0, None),
+        (500, "5", 0, None),
+        (502, "5", 0, 1.0),
+        (502, None, 5, 32.0),
+        (502, None, 6, None),
         (429, "7", 0, 7.0),
         (503, "100000", 0, 60.0),
         (503, "0", 0, 0.5),
@@ -78,7 +81,7 @@ def test_a_body_is_sent_as_it_was_written() -> None:
         (401, None, 99, 60.0),
     ],
 )
-def test_what_is_busy_is_waited_out_and_everything_else_is_a_result(
+def test_what_is_busy_is_waited_out_and_what_is_broken_for_a_minute(
     status: int, retry_after: str | None, tries: int, seconds: float | None
 ) -> None:
     assert batch_lines.seconds_to_wait(status, retry_after, tries) == seconds
