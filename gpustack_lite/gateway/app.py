@@ -63,6 +63,11 @@ class Surface:
         if self.cors.brings_no_cookie(call.headers):
             call.headers = without_cookie(call.headers)
 
+    async def carry_on(self, call: Call, work: Awaitable[None]) -> None:
+        """An answer that began without us; see `answer`."""
+        async with Answered(call):
+            await work
+
     async def _serve(self, call: Call) -> None:
         if call.path in anthropic.PATHS:
             call.extra_fields.append((b"request-id", call.shown_id))  # where its clients look for it

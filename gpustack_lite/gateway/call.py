@@ -40,6 +40,7 @@ class Head:
         "headers",
         "http_version",
         "method",
+        "path",
         "query",
         "raw_path",
     )
@@ -53,10 +54,19 @@ class Head:
         self.raw_path = raw_path
         self.query = query
         self.http_version = http_version
+        self.path = _path_of(raw_path)
         given = self.headers.get(b"x-request-id")
         self.given_id = given if given is not None and _SANE_ID.fullmatch(given) else None
         self.admitted: tuple[object, Credential] | None = None
         self.for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]] = {}
+
+
+def _path_of(raw_path: bytes) -> str:
+    """The canonical path, or nothing where there is none: whoever serves the call says why."""
+    try:
+        return paths.without_alias(paths.canonical(raw_path))
+    except Refusal:
+        return ""
 
 
 class Call:

@@ -6,6 +6,7 @@ Awaiting a future, an Event or a Lock needs no such word: the run becomes a task
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import anthropic, bodies, dialects, forms, naming, requests, splicing, token_counting
@@ -19,12 +20,13 @@ from gpustack_lite.gateway.engine_failures import refusal_of
 from gpustack_lite.gateway.form_uploads import FormUpload, FormUploads
 from gpustack_lite.gateway.forms import Fields
 from gpustack_lite.gateway.gate import Gate
-from gpustack_lite.gateway.ledger import Entry, Ledger
+from gpustack_lite.gateway.ledger import Entry, Ledger, Open
 from gpustack_lite.gateway.limits import Limiter
 from gpustack_lite.gateway.passage import ENDS_WITH_DONE, Passage
 from gpustack_lite.gateway.rewriting import Rewriter
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.gateway.splicing import Wanted
+from gpustack_lite.gateway.sse import EventFilter
 from gpustack_lite.gateway.turns import Ask, Place, Turns
 from gpustack_lite.gateway.uploads import Upload, Uploads
 from gpustack_lite.gateway.waiting import Queueing
@@ -79,6 +81,15 @@ class Wish:
         self.upload.let_go()
 
 
+class Handed(NamedTuple):
+    """A request whose engine was asked already: its account, its place, its connection, and its stream if it began."""
+
+    opened: Open
+    place: Place
+    connection: Connection
+    events: EventFilter | None
+
+
 class AnotherReplica(Exception):
     """This one did not begin to answer."""
 
@@ -98,16 +109,17 @@ class Inference:
         turns: Turns,
         reasoning: Wanted = "reasoning_content",
     ) -> None:
-        self._table = table
-        self._gate = gate
-        self._pool = pool
-        self._ledger = ledger
-        self._uploads = uploads
+        self.table = self._table = table
+        self.gate = self._gate = gate
+        self.pool = self._pool = pool
+        self.ledger = self._ledger = ledger
+        self.uploads = self._uploads = uploads
         self._form_uploads = form_uploads
         self._catch_up = catch_up
-        self._limiter = limiter
-        self._turns = turns
-        self._reasoning = reasoning
+        self.limiter = self._limiter = limiter
+        self.turns = self._turns = turns
+        self.reasoning = self._reasoning = reasoning
+        self.now = ledger.clock.monotonic
         self._dialects = Dialects()
 
     async def serve(self, call: Call) -> None:
@@ -122,6 +134,19 @@ class Inference:
             entry.hold = self._limiter.enter(credential, wish.routes[0], prompt_bytes, wish.ask.most_tokens)
             call.extra_fields += entry.hold.fields
             await self._try_replicas(call, wish, entry)
+
+    async def go_on(self, call: Call, wish: Wish, handed: Handed) -> None:
+        """A request that began on the short way (`express.py`), from where its engine was asked."""
+        with wish.upload, handed.opened.again() as entry:
+            if handed.events is None:
+                await self._try_replicas(call, wish, entry, handed)
+            else:
+                await self._go_on_streaming(call, wish, handed, handed.events)
+
+    async def _go_on_streaming(self, call: Call, wish: Wish, handed: Handed, events: EventFilter) -> None:
+        answer, entry, patience = handed.connection, handed.opened.entry, self._pool.patience
+        with handed.place as endpoint, self._pool.lend(target.parse(endpoint.address), answer):
+            await Passage(call, answer, entry, wish.hides_usage, patience, self.now).go_on(events)
 
     def _admit(self, call: Call) -> Credential:
         """A key that is known and may not pass leaves a row too: its owner will ask why."""
@@ -165,19 +190,20 @@ class Inference:
             raise Refusal("model_not_allowed", status=403, param="model", model=name)
         return routes
 
-    async def _try_replicas(self, call: Call, wish: Wish, entry: Entry) -> None:
+    async def _try_replicas(self, call: Call, wish: Wish, entry: Entry, handed: Handed | None = None) -> None:
         queueing = Queueing(self._turns, call, wish.ask)
         try:
-            await self._try_in_turn(queueing, wish, entry)
+            await self._try_in_turn(queueing, wish, entry, handed)
         except Refusal as refusal:
             if not queueing.has_begun:
                 raise
             await queueing.call.refuse(refusal)
 
-    async def _try_in_turn(self, queueing: Queueing, wish: Wish, entry: Entry) -> None:
+    async def _try_in_turn(self, queueing: Queueing, wish: Wish, entry: Entry, handed: Handed | None) -> None:
         tried: list[int] = []
         while True:
-            place = self._turns.take(wish.routes, wish.ask, tried)
+            begun, place, handed = handed and handed.connection, handed and handed.place, None
+            place = place or self._turns.take(wish.routes, wish.ask, tried)
             if place is None:
                 place = await queueing.place(wish.routes, tried)
                 entry.queued_seconds = queueing.waited_seconds
@@ -190,7 +216,8 @@ class Inference:
                 try:
                     call = queueing.call
                     if self._dialects.speaks(place.route, endpoint, call.path):
-                        await self._ask(call, wish, self._as_it_came(wish, place), place, entry, is_last=is_last)
+                        form = self._as_it_came(wish, place)
+                        await self._ask(call, wish, form, place, entry, is_last=is_last, begun=begun)
                     else:
                         await self._translate(call, wish, place, entry, is_last=is_last)
                     return
@@ -225,10 +252,22 @@ class Inference:
         entry.end(200)
         await call.answer_json(200, {"input_tokens": counted})
 
-    async def _ask(self, call: Call, wish: Wish, form: Form, place: Place, entry: Entry, *, is_last: bool) -> None:
-        entry.reach(place.endpoint.instance_id, place.endpoint.worker)
+    async def _ask(
+        self,
+        call: Call,
+        wish: Wish,
+        form: Form,
+        place: Place,
+        entry: Entry,
+        *,
+        is_last: bool,
+        begun: Connection | None = None,
+    ) -> None:
+        """With `begun` it was asked already, on this connection."""
+        if begun is None:
+            entry.reach(place.endpoint.instance_id, place.endpoint.worker)
         try:
-            lent = await self._send(call, wish, form, place, may_repeat=is_last)
+            lent = await self._send(call, wish, form, place, may_repeat=is_last, begun=begun)
         except UpstreamFailed as failure:
             raise self._failed(failure, entry, is_last=is_last or _may_have_acted(call, failure)) from failure
         with lent as answer:
@@ -247,7 +286,9 @@ class Inference:
         now, patience = self._ledger.clock.monotonic, self._pool.patience
         await Passage(call, answer, entry, form.hides_usage, patience, now, form.rewriter, form.path).pass_on()
 
-    async def _send(self, call: Call, wish: Wish, form: Form, place: Place, *, may_repeat: bool) -> Lent:
+    async def _send(
+        self, call: Call, wish: Wish, form: Form, place: Place, *, may_repeat: bool, begun: Connection | None = None
+    ) -> Lent:
         endpoint = place.endpoint
         if isinstance(wish.upload, FormUpload) and wish.fields is not None:
             return await wish.upload.send(self._pool, endpoint, wish.fields, may_repeat=may_repeat)
@@ -256,7 +297,9 @@ class Inference:
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)
         is_safe = call.path not in ACTING_PATHS
         where, parts = target.parse(endpoint.address), [head, *pieces]
-        return await self._pool.request(where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat)
+        return await self._pool.request(
+            where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat, begun=begun
+        )
 
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
         """An engine that is slow to begin may be at work: asking a second one would make it two."""

@@ -5,7 +5,8 @@ the callbacks of the two connections drive here (`relay/runs.py`). This module i
 plain enough, their bodies as the door receives them, and their answers as uvicorn would have written them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any
 
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -16,6 +17,7 @@ from gpustack_lite.gateway.answers import Field
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.call import Call, ClientGone, Head
 from gpustack_lite.gateway.door import Door
+from gpustack_lite.gateway.express import Express, Trip
 from gpustack_lite.gateway.known_heads import KnownHead, KnownHeads
 from gpustack_lite.relay.runs import Bell, Run
 
@@ -28,12 +30,14 @@ class ProtocolLane:
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
         self._heads = KnownHeads()
+        self._express = Express(surface.inference)
 
     def recognise(self, door: Door, data: bytes) -> "LaneCall | None":
         found = self._heads.find(data)
         if found is None or found.length > MOST_BODY_BYTES:
             return None
         call = LaneCall(self._surface, door, found.known.head, found.length, keep_alive=found.known.keep_alive)
+        call.express = self._express
         call.take(found.body)
         call.is_whole()
         return call
@@ -49,7 +53,9 @@ class ProtocolLane:
         head = Head([field for field in door.headers if field[0] != b"content-length"], "POST", path, query)
         keep_alive = door.parser.should_keep_alive()
         self._heads.learn(door.fresh, KnownHead(head, keep_alive))
-        return LaneCall(self._surface, door, head, length, keep_alive=keep_alive)
+        call = LaneCall(self._surface, door, head, length, keep_alive=keep_alive)
+        call.express = self._express
+        return call
 
 
 def is_inference(raw_path: bytes) -> bool:
@@ -76,7 +82,9 @@ class LaneCall(Call):
     def __init__(self, surface: Surface, door: Door, head: Head, length: int, *, keep_alive: bool) -> None:
         super().__init__(door, head, surface.unique_id())
         self._surface = surface
+        self.express: Express | None = None
         self._run: Run | None = None
+        self._trip: Trip | None = None
         self._is_chunked = False
         self._body: bytes | bytearray = b""
         self._has_more = True
@@ -106,11 +114,20 @@ class LaneCall(Call):
         self._has_more = False
 
     def go_on(self) -> None:
-        if self._run is not None:
+        if self._run is not None or self._trip is not None:
             self._arrived.ring()
+            return
+        if self.express is not None and not self._has_more and (trip := self.express.start(self)) is not None:
+            self._trip = self.door.task = trip
             return
         self._run = self.door.task = Run(self._surface.answer(self), self._ended)
         self._run.step()
+
+    def carry_on(self, work: Coroutine[Any, Any, None]) -> Run:
+        """The rest is done by a coroutine."""
+        run = self._run = self.door.task = Run(self._surface.carry_on(self, work), self._ended)
+        run.step()
+        return run
 
     def has_room(self) -> None:
         self._room.ring()
@@ -124,12 +141,47 @@ class LaneCall(Call):
         self._arrived.ring()
         self._room.ring()
 
+    def ended(self) -> None:
+        """The short way is at its end."""
+        if self.door.task is self._trip:  # the next request may have begun
+            self.door.task = None
+        self._ended()
+
     def _ended(self) -> None:
         if self.door.task is self._run:  # a run that became a task ends a moment after the next one has begun
             self.door.task = None
         self._surface.metrics.count(self)
         if not self.response_complete and not self.disconnected:
             self.door.transport.close()
+
+    # --- what the short way does -------------------------------------------------------------------------------------
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether the connection outlives this request, and takes bytes now."""
+        return self.keep_alive and not self.door.flow.write_paused
+
+    @property
+    def whole_body(self) -> bytes | bytearray:
+        return self._body
+
+    def write_whole(self, data: bytes) -> None:
+        self.response_started = self.is_finished = True
+        self.door.transport.write(data)
+        self._complete()
+
+    def begin_chunks(self, head: bytes) -> None:
+        self.status = 200
+        self.response_started = self._is_chunked = True
+        self.door.transport.write(head)
+
+    def write_chunk(self, data: bytes) -> None:
+        self.door.transport.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def end_chunks(self, last: bytes) -> None:
+        self.is_finished = True
+        self.door.transport.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
+        self._complete()
 
     # --- what a handler does -----------------------------------------------------------------------------------------
 

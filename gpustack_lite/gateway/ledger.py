@@ -276,6 +276,10 @@ class Open:
     ledger: Ledger
     entry: Entry
 
+    def again(self) -> "Again":
+        """For `with`, behind an `__enter__` that somebody else made."""
+        return Again(self)
+
     def __enter__(self) -> Entry:
         self.ledger.in_flight += 1
         self.ledger.running.setdefault(self.entry.credential.digest, set()).add(self.entry)
@@ -290,3 +294,18 @@ class Open:
         if hold is not UNLIMITED:
             hold.leave(self.entry.tokens)
         self.ledger.close(self.entry)
+
+
+@dataclass(slots=True)
+class Again:
+    """Only the way out."""
+
+    opened: Open
+
+    def __enter__(self) -> Entry:
+        return self.opened.entry
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.opened.__exit__(kind, error, trace)

@@ -19,8 +19,8 @@ TRANSLATED_BYTES = 64 * 1024**2
 """The longest answer that is held to be translated."""
 _MESSAGE_STOP = b"message_stop"
 _TAIL_BYTES = 256
-_SSE = b"text/event-stream"
-_UNBUFFERED = (b"x-accel-buffering", b"no")
+SSE = b"text/event-stream"
+UNBUFFERED = (b"x-accel-buffering", b"no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Passage:
             await self._pass_error()
         elif requests.is_packed(self.answer.fields):
             await self._pass_long(bytearray())
-        elif _content_type(self.answer).startswith(_SSE):
+        elif _content_type(self.answer).startswith(SSE):
             await self._pass_stream()
         elif _content_type(self.answer).startswith(media.BINARY):
             await self._pass_binary()
@@ -157,7 +157,11 @@ class Passage:
     async def _pass_stream(self) -> None:
         events = self.entry.events = EventFilter(hides_usage=self.hides_usage, rewriter=self.rewriter)
         self.call.last_words = self._last_words
-        await self.call.start(self.answer.status, [*requests.to_client(self.answer.fields), _UNBUFFERED])
+        await self.call.start(self.answer.status, [*requests.to_client(self.answer.fields), UNBUFFERED])
+        await self.go_on(events)
+
+    async def go_on(self, events: EventFilter) -> None:
+        """A stream whose head the client has."""
         try:
             await self._pass_events(events)
         except UpstreamFailed as failure:

@@ -136,6 +136,10 @@ class Turns:
                 self._wake(route.name)
         return None
 
+    @property
+    def has_lines(self) -> bool:
+        return bool(self._lines)
+
     def has_another(self, routes: Sequence[ModelRoute], without: Collection[int]) -> bool:
         return any(self.table.has_another(route.name, without) for route in routes)
 

@@ -34,6 +34,11 @@ class Upload:
         self._all.held_bytes -= self.held_bytes
         self.held_bytes = 0
 
+    def hold_whole(self, size_bytes: int) -> None:
+        """A body that was received by somebody else, and is small."""
+        self.held_bytes += size_bytes
+        self._all.held_bytes += size_bytes
+
     async def read(self) -> bytes | bytearray:
         """The whole body.
 

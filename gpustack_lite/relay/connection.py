@@ -97,6 +97,16 @@ class Connection(asyncio.Protocol):
                 return b""
             self._raise_failure()
             await self._news.wait()
+        return self.take()
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Instead of waiting: `heard` is called once, when there is news."""
+        self._news.call(heard)
+
+    def take(self) -> bytes:
+        """What has come and was not read yet, perhaps nothing."""
+        if not self._chunks:
+            return b""
         data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._chunks.clear()
         self._buffered_bytes = 0

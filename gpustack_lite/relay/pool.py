@@ -52,20 +52,22 @@ class Pool:
         may_reuse: bool = True,
         may_repeat: bool = True,
         patience: Patience | None = None,
+        begun: Connection | None = None,
     ) -> Lent:
         """Send a whole request and wait for the head of its answer.
 
         With `may_reuse` an idle connection is tried first; with `may_repeat`, when the other side had just closed it,
         the request, which hardly anybody has read, goes out once more, on a new one: an engine that resets whatever
-        asks for this must not hear it on each of its idle connections.
+        asks for this must not hear it on each of its idle connections. With `begun`
+        it is on its way there already.
 
         Raises:
             UpstreamFailed: no head came.
         """
         chosen = patience or self.patience
-        if may_reuse and (connection := self._take(target)) is not None:
+        if may_reuse and (connection := begun or self.take_idle(target)) is not None:
             try:
-                return await self._ask(target, connection, method, parts, chosen)
+                return await self._ask(target, connection, method, [] if begun else parts, chosen)
             except UpstreamFailed as failure:
                 if not may_repeat or not self._was_stale(connection, failure):
                     raise
@@ -103,7 +105,8 @@ class Pool:
     ) -> Lent:
         has_head = False
         try:
-            connection.begin(method, parts, patience)
+            if parts:
+                connection.begin(method, parts, patience)
             await connection.head()
             has_head = True
         finally:
@@ -118,7 +121,14 @@ class Pool:
         self._busy.discard(connection)
         connection.abort()
 
-    def _take(self, target: Target) -> Connection | None:
+    def has_idle(self, target: Target) -> bool:
+        """Whether `take_idle` would find one."""
+        idle = self._idle.get(target)
+        if not idle:
+            return False
+        return not idle[-1].is_lost and idle[-1].idle_since >= self._now() - IDLE_SECONDS
+
+    def take_idle(self, target: Target) -> Connection | None:
         idle = self._idle.get(target)
         oldest = self._now() - IDLE_SECONDS
         while idle:

@@ -116,6 +116,10 @@ class Bell:
     def __init__(self) -> None:
         self._resume: Callable[[], None] | None = None
 
+    def call(self, resume: Callable[[], None]) -> None:
+        """Instead of waiting."""
+        self._resume = resume
+
     def ring(self) -> None:
         resume, self._resume = self._resume, None
         if resume is not None:
