@@ -25,9 +25,11 @@ ALONE = 0.25
 AFFINITY_FACTOR = 1.25
 """A replica that has the beginning cached is taken unless it would be done later than the best by more than this."""
 ABOUT_EQUAL = 1.25
+ABOUT_EQUAL_SECONDS = 0.05
 MOST_DOUBT = 1.1
 """Predictions that differ by less than a quarter, or by less than what they are usually off by (at most threefold), are
-no reason to let a request wait behind another's work: where a machine's speed wavers, the less busy replica is best."""
+no reason to let a request wait behind another's work: where a machine's speed wavers, the less busy replica is best.
+Nor is a difference that nobody feels."""
 DOUBTING = 0.1
 OPTIMISM = 0.7
 """What was not seen for long may have become faster, down to this part of the time that was learned."""
@@ -222,7 +224,7 @@ class Balancer:
             for finish, replica in zip(finishes, known, strict=True)
         ]
         doubt = min(MOST_DOUBT, 2.0 * max(replica.doubt for replica in known))
-        about = max(ABOUT_EQUAL, math.exp(doubt)) * min(hoped)
+        about = max(max(ABOUT_EQUAL, math.exp(doubt)) * min(hoped), min(hoped) + ABOUT_EQUAL_SECONDS)
         near = [at for at, hope in enumerate(hoped) if hope <= about]
         return min(near, key=lambda at: (busy[at], hoped[at], known[at].chosen_at))
 

@@ -58,8 +58,7 @@ class Pool:
 
         With `may_reuse` an idle connection is tried first; with `may_repeat`, when the other side had just closed it,
         the request, which hardly anybody has read, goes out once more, on a new one: an engine that resets whatever
-        asks for this must not hear it on each of its idle connections. With `begun`
-        it is on its way there already.
+        asks for this must not hear it on each of its idle connections. With `begun` it is on its way there already.
 
         Raises:
             UpstreamFailed: no head came.
@@ -70,7 +69,7 @@ class Pool:
                 return await self._ask(target, connection, method, [] if begun else parts, chosen)
             except UpstreamFailed as failure:
                 if not may_repeat or not self._was_stale(connection, failure):
-                    raise
+                    raise  # else once more, and on a new one: the other idle ones may be stale too
         connection = await self.connect(target, chosen)
         return await self._ask(target, connection, method, parts, chosen)
 
