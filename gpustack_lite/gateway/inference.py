@@ -297,9 +297,7 @@ class Inference:
         head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)
         is_safe = call.path not in ACTING_PATHS
         where, parts = target.parse(endpoint.address), [head, *pieces]
-        return await self._pool.request(
-            where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat, begun=begun
-        )
+        return await self._pool.request(where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat, begun=begun)
 
     def _failed(self, failure: UpstreamFailed, entry: Entry, *, is_last: bool) -> Exception:
         """An engine that is slow to begin may be at work: asking a second one would make it two."""
