@@ -16,7 +16,7 @@ from gpustack_lite.api.throttle import LoginThrottle
 from gpustack_lite.api.verdicts import Verdicts
 from gpustack_lite.db.engine import Database
 from gpustack_lite.db.queries.placing import Snapshot
-from gpustack_lite.db.tables import Model
+from gpustack_lite.db.tables import Model, ModelInstance
 from gpustack_lite.ports import Disk, Ports
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
@@ -53,6 +53,7 @@ class Judge(Protocol):
     def evaluate(
         self, snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: datetime
     ) -> dict[str, Any]: ...
+    def decision(self, snapshot: Snapshot, instance: ModelInstance, model: Model, now: datetime) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from gpustack_lite.api import specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import Evaluate
-from gpustack_lite.db.queries import placing
+from gpustack_lite.db.queries import instances, placing
 from gpustack_lite.db.tables import Model
-from gpustack_lite.errors import Refusal
+from gpustack_lite.errors import NotFound, Refusal
 
 
 async def evaluate(context: Context, body: Evaluate) -> dict[str, Any]:
@@ -31,3 +31,14 @@ async def _ask_about(context: Context, body: Evaluate, source: str) -> None:
         await ask_workers(context, body.model_copy(update={"source": source}))
     except Refusal:
         return
+
+
+async def decision(context: Context, ref: str) -> dict[str, Any]:
+    """On what an instance is decided now: everything that the answer depends on."""
+    async with context.db.read() as session:
+        instance = await instances.by_id(session, ref)
+        model = await session.get(Model, instance.model_id)
+        if model is None:
+            raise NotFound("model", instance.model_name)
+        snapshot = await placing.snapshot(session, {model.source})
+    return context.judge.decision(snapshot, instance, model, context.ports.clock.wall())

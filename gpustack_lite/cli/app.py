@@ -18,7 +18,7 @@ COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
     *("models", "routes", "chat", "instances", "workers", "devices", "backends"),
     *("keys", "users", "usage", "requests", "events"),
-    "evaluate",
+    *("evaluate", "simulate"),
 )
 
 

@@ -17,6 +17,8 @@ from worker.devices.cpu import machine
 from worker.devices.declared import Declaration, declaration
 
 NAME = "simulated"
+_PLENTY = 1024**5
+"""Of disk, where nobody says how much: then it is not what anything fails for."""
 
 
 def simulated(spec: str) -> Node:
@@ -24,7 +26,13 @@ def simulated(spec: str) -> Node:
     return node_of(declaration(spec), NAME)
 
 
-def node_of(declared: Declaration, name: str, labels: Mapping[str, str] | None = None) -> Node:
+def node_of(
+    declared: Declaration,
+    name: str,
+    labels: Mapping[str, str] | None = None,
+    disk_bytes: int | None = None,
+    backends: frozenset[str] = frozenset(),
+) -> Node:
     called = declared.name or name
     return Node(
         called,
@@ -32,7 +40,8 @@ def node_of(declared: Declaration, name: str, labels: Mapping[str, str] | None =
         devices=declared.devices(called),
         foreign=dict.fromkeys(range(sum(each.count for each in declared.declared)), 0),
         ram_total_bytes=declared.ram_bytes or machine().ram_total_bytes,
-        backends=frozenset(registry.names()),
+        disk_free_bytes=disk_bytes or _PLENTY,
+        backends=backends or frozenset(registry.names()),
     )
 
 

@@ -325,6 +325,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_completion_tokens": ("COMPLETION TOKENS", "输出 token"),
     "column_cpu_count": ("CPUS", "CPU 数"),
     "column_created_at": ("CREATED", "创建时间"),
+    "column_context": ("CONTEXT", "上下文"),
+    "column_free_bytes": ("LEFT", "剩余"),
     "column_device": ("DEVICE", "设备"),
     "column_device_count": ("DEVICES", "设备数"),
     "column_device_kinds": ("DEVICE KINDS", "设备类型"),

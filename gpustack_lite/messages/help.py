@@ -15,6 +15,7 @@ Run it
 
 Plan it
   evaluate    does a model fit, where, and with how much memory for what?
+  simulate    which models fit on which machines, with no hardware
 
 Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
@@ -54,6 +55,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
 
 规划
   evaluate    模型能否放下、放在哪里、各项内存多少
+  simulate    不需要硬件:哪些模型能放在哪些机器上
 
 使用
   models      deploy、list、show、update、stop、start、scale、delete、logs
@@ -436,11 +438,11 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "Ask about devices that are described (8x910B3-64G, or a YAML file) instead of a server's workers.",
         "针对所描述的设备（8x910B3-64G 或 YAML 文件）评估，而不询问服务器。",
     ),
-    "help_plan": (
+    "help_simulate_plan": (
         "Which models fit on which machines? Both are described in YAML; nothing runs. Exit code 1: not all fit.",
         "哪些模型能放在哪些机器上？两者都用 YAML 描述，不运行任何东西。退出码 1 表示有放不下的。",
     ),
-    "help_plan_examples": (
+    "help_simulate_plan_examples": (
         "\b\nExamples:\n  gpustack-lite simulate cluster.yaml workload.yaml\n"
         "  gpustack-lite simulate --replay decision.json",
         "\b\n示例：\n  gpustack-lite simulate cluster.yaml workload.yaml\n"

@@ -48,6 +48,74 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{download_bytes} have to be downloaded; {worker} has {free_bytes} of disk free.",
         "需要下载 {download_bytes}；{worker} 的磁盘可用 {free_bytes}。",
     ),
+    "decision_without_facts": (
+        "Nobody has told about the files of {source} yet, so nothing can be decided.",
+        "尚无工作节点报告 {source} 的文件信息，无法做出决策。",
+    ),
+    "replay_unreadable": (
+        "This is no decision that was written as JSON: {why}.",
+        "这不是以 JSON 保存的决策：{why}。",
+    ),
+    "replay_file_unreadable": ("{path} cannot be read as JSON: {why}.", "无法将 {path} 作为 JSON 读取：{why}。"),
+    "replay_same": ("The answer is the same as then.", "结果与当时一致。"),
+    "replay_differs": (
+        "The answer differs from the one that was written: another version of the scheduler made it, or the file was "
+        "changed.",
+        "结果与文件中的不同：调度器版本不同，或文件被修改过。",
+    ),
+    "replay_placed": ("It goes to {where}.", "放置于 {where}。"),
+    "replay_refused": ("It goes nowhere: {why}", "无法放置：{why}"),
+    "simulate_needs_files": (
+        "Give CLUSTER and WORKLOAD, or --replay FILE alone.",
+        "请给出 CLUSTER 和 WORKLOAD，或只给出 --replay FILE。",
+    ),
+    "scenario_unreadable": ("{path} cannot be read: {why}.", "无法读取 {path}：{why}。"),
+    "scenario_no_yaml": (
+        "{path}, line {line}: this is no YAML ({why}).",
+        "{path} 第 {line} 行：不是合法的 YAML（{why}）。",
+    ),
+    "scenario_unknown_field": (
+        "{path}, line {line}: {where} has no field {field}; it knows {known}.",
+        "{path} 第 {line} 行：{where} 没有字段 {field}；可用字段为 {known}。",
+    ),
+    "scenario_missing_field": (
+        "{path}, line {line}: {where} needs the field {field}.",
+        "{path} 第 {line} 行：{where} 缺少字段 {field}。",
+    ),
+    "scenario_wrong_kind": (
+        "{path}, line {line}: {where} is of the wrong kind ({why}).",
+        "{path} 第 {line} 行：{where} 的类型不对（{why}）。",
+    ),
+    "scenario_wrong_size": (
+        "{path}, line {line}: {where} is no size; write it like 512G or 4T.",
+        "{path} 第 {line} 行：{where} 不是容量；请写成 512G 或 4T 的形式。",
+    ),
+    "scenario_no_source": (
+        "{path}, line {line}: {where} needs a source (a file or directory) or a config (the fields of a config.json).",
+        "{path} 第 {line} 行：{where} 需要 source（文件或目录）或 config（config.json 的字段）。",
+    ),
+    "scenario_two_names": (
+        "{path}, line {line}: the name {name} is there twice.",
+        "{path} 第 {line} 行：名称 {name} 重复。",
+    ),
+    "plan_fits": ("All {replica_count} replicas fit.", "全部 {replica_count} 个副本都能放下。"),
+    "plan_does_not_fit": (
+        "{waiting_count} of {replica_count} replicas do not fit.",
+        "{replica_count} 个副本中有 {waiting_count} 个放不下。",
+    ),
+    "plan_waits": ("{name}: {count} replicas do not fit: {why}", "{name}：{count} 个副本放不下：{why}"),
+    "traffic_unknown": (
+        "How many replicas its traffic needs is not known: give measured rates of one replica.",
+        "未给出单副本的实测速率，无法得知所需副本数。",
+    ),
+    "traffic_needs": (
+        "Its traffic needs {replica_count} replicas at the measured rates.",
+        "按实测速率，该流量需要 {replica_count} 个副本。",
+    ),
+    "traffic_first_token": (
+        "A prompt takes {seconds} s until the first token on an idle replica; the goal is {goal_seconds} s.",
+        "空闲副本上首个 token 需 {seconds} 秒；目标为 {goal_seconds} 秒。",
+    ),
     # what evaluate says
     "evaluation_fits": (
         "{source} fits: {where}, with a context of {context_length} tokens, on {backend}.",

@@ -38,11 +38,17 @@ class Surroundings:
     about: About | None = None
 
 
-def evaluate(subject: Subject, around: Surroundings, wish: PlacementWish, others: Sequence[Subject] = ()) -> Evaluation:
-    """An engine that refuses is an answer like any other: it does not fit, and why."""
+def evaluate(
+    subject: Subject,
+    around: Surroundings,
+    wish: PlacementWish,
+    others: Sequence[Subject] = (),
+    name: str | None = None,
+) -> Evaluation:
+    """An engine that refuses is an answer like any other: it does not fit, and why. `name` is the model's."""
     estimates, refusal = tried(subject)
     claims = tuple(each.claim for each in estimates)
-    about = around.about or about_of(subject, estimates)
+    about = around.about or about_of(subject, estimates, name)
     question = Question(around.bare, claims, wish, subject.name, around.holdings, about, around.known)
     found = answer(question) if refusal is None else _refused(refusal)
     warnings = cautions(subject, _devices(question, found))
@@ -142,6 +148,20 @@ def memory_document(estimate: Estimate) -> Document | None:
         "terms": [
             {"code": each.code, "size_bytes": each.size_bytes, "params": dict(each.params)} for each in memory.terms
         ],
+    }
+
+
+def answer_document(question: Question) -> Document:
+    """What a question alone answers, without the engine: remedies that need other estimates are not among them."""
+    found = answer(question)
+    if isinstance(found, Placement):
+        return {"placement": placement_document(found), "reasons": [], "reason_counts": {}, "remedies": []}
+    why = explain(found, offered(question, found))
+    return {
+        "placement": None,
+        "reasons": [{**asdict(each), "params": dict(each.params)} for each in why.reasons],
+        "reason_counts": dict(why.reason_counts),
+        "remedies": [remedy_document(each) for each in why.remedies],
     }
 
 

@@ -162,7 +162,7 @@ class Asked:
 def decide(snapshot: Snapshot, now: datetime) -> list[Decision]:
     """The higher priority first, and then the older instance; each sees what the ones before it took."""
     this_round = Round(snapshot, now, nodes(snapshot, now))
-    return [decision for each in in_order(snapshot) for decision in _decide_one(this_round, each)]
+    return [decision for each in in_order(snapshot) for decision in decide_one(this_round, each)]
 
 
 def in_order(snapshot: Snapshot) -> list[ModelInstance]:
@@ -178,7 +178,7 @@ def news(snapshot: Snapshot, decisions: Sequence[Decision]) -> list[Decision]:
     return [each for each in decisions if not (isinstance(each, Explain) and is_written(rows[each.instance_id], each))]
 
 
-def _decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]:
+def decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]:
     model = this_round.snapshot.models.get(instance.model_id)
     if model is None or not this_round.snapshot.workers:
         yield from [] if model is None else [_explained(instance, _unplaceable("workers", "no_workers", {}))]

@@ -1,16 +1,20 @@
 """What the next round would decide about a model that is not there, and on what a pending instance was decided."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from gpustack_lite.db.documents import iso
 from gpustack_lite.db.nodes import nodes
 from gpustack_lite.db.queries.placing import Snapshot
 from gpustack_lite.db.tables import Model, ModelInstance
 from gpustack_lite.domain import Reason, Unplaceable
+from gpustack_lite.errors import Refusal
+from gpustack_lite.lifecycle import State
 from gpustack_lite.planning import evaluation
-from gpustack_lite.server.deciding import Asked, Round
+from gpustack_lite.server.deciding import Asked, Round, decide_one, in_order
 from gpustack_lite.server.facts import known
-from scheduler import explain
+from scheduler import Question, explain, replay
 
 
 def evaluate(snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: datetime) -> dict[str, Any]:
@@ -28,6 +32,32 @@ def evaluate(snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: d
     question = this_round.question(asked)
     around = evaluation.Surroundings(question.bare, question.holdings, question.known, question.about)
     return evaluation.document(evaluation.evaluate(asked.of_model.subject, around, question.wish, subjects))
+
+
+def decision(snapshot: Snapshot, instance: ModelInstance, model: Model, now: datetime) -> dict[str, Any]:
+    """On what the next round would decide about an instance, and the answer, as JSON that can be replayed.
+
+    One that waits is asked about after those before it; one that holds a place as if it had none.
+
+    Raises:
+        Refusal: nobody has told about the files yet, or no backend is for them.
+    """
+    this_round = Round(snapshot, now, nodes(snapshot, now))
+    for each in in_order(snapshot) if instance.state == State.PENDING else ():
+        if each.id == instance.id:
+            break
+        list(decide_one(this_round, each))
+    asked = this_round.asked(instance, model)
+    if asked is None:
+        raise Refusal("decision_without_facts", status=409, source=model.source)
+    question = without(this_round.question(asked), instance.id or 0)
+    about = {"instance": instance.id, "model": model.name, "revision": snapshot.revision, "decided_at": iso(now)}
+    return {**about, "question": replay.document(question), "answer": evaluation.answer_document(question)}
+
+
+def without(question: Question, instance_id: int) -> Question:
+    holdings = tuple(each for each in question.holdings if each.id != instance_id)
+    return question if len(holdings) == len(question.holdings) else replace(question, holdings=holdings, known=())
 
 
 def _asked(this_round: Round, model: Model) -> Asked | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from gpustack_lite.api import reading_logs
+from gpustack_lite.api import evaluating, reading_logs
 from gpustack_lite.api.auth import Admin, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
@@ -32,6 +32,12 @@ async def show_instance(ref: str, _: Reader, request: Request, context: Ctx) -> 
     async with context.db.read() as session:
         document = await instances.document(session, await instances.by_id(session, ref))
     return reply(request, document)
+
+
+@router.get("/{ref}/decision")
+async def show_decision(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    """What the scheduler is asked now, in whole, and its answer; `simulate --replay` answers it again."""
+    return reply(request, await evaluating.decision(context, ref))
 
 
 @router.delete("/{ref}", status_code=204)
