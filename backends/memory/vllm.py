@@ -99,9 +99,16 @@ def cache_bytes(facts: ModelFacts, ranks: Ranks, chosen: Settings, context: int)
     """The least cache with which vLLM starts: one request of `context` tokens, on the fullest pipeline stage."""
     if not facts.layers:
         raise Refusal("cannot_estimate", path=facts.path, missing=", ".join(facts.unknown) or "layers")
+    if is_encoder(facts):
+        return 0
     total = sum(group.count * _layer_cache_bytes(group, ranks, chosen, context) for group in facts.layers)
     layers = facts.layer_count or 1
     return round(total * -(-layers // ranks.pipeline) / layers)
+
+
+def is_encoder(facts: ModelFacts) -> bool:
+    """It reads a text once and keeps nothing of it (attention.py: encoder-only layers have no KVCacheSpec)."""
+    return facts.kind in POOLED_KINDS and "bert" in (facts.architecture or "").lower()
 
 
 def _layer_cache_bytes(group: LayerGroup, ranks: Ranks, chosen: Settings, context: int) -> float:
@@ -178,7 +185,7 @@ def memory(
     devices = ranks.devices
     return Memory(
         weights_bytes=weights * devices,
-        kv_bytes_per_token=per_token(facts, ranks, chosen) * devices,
+        kv_bytes_per_token=0 if is_encoder(facts) else per_token(facts, ranks, chosen) * devices,
         kv_bytes=cache * devices,
         activation_bytes=activation * devices,
         overhead_bytes=(runtime_bytes + lora) * devices,

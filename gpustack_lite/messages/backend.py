@@ -154,7 +154,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法估算 {path} 所需的内存，因为缺少 {missing}。",
     ),
     "does_not_fit": (
-        "{device_count} x {chip} are too small: on each the weights take {weights_bytes}, the cache of "
+        "{device_count} x {chip} cannot hold the model: on each the weights take {weights_bytes}, the cache of "
         "{context_length} tokens {cache_bytes} and the rest {rest_bytes}, of {budget_bytes} that the engine may "
         "use there ({total_bytes} in all). Shorten the context (max-model-len), use more devices or a quantised model.",
         "{device_count} 个 {chip} 容量不足：每个设备上权重占 {weights_bytes}，{context_length} 个词元的缓存占 "

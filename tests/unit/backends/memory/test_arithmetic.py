@@ -125,3 +125,9 @@ def test_adapters_are_reserved_where_they_are_asked_for() -> None:
     asked = vllm.Reserving({"enable-lora": True, "max-loras": 4, "max-lora-rank": 64}, frozenset({"cuda"}))
     plain, with_them = (each.memory(facts("Qwen3-14B"), Ranks(), ROOM, 4096) for each in (ENGINES["vllm"], asked))
     assert 0.5 * GIB < with_them.total_bytes - plain.total_bytes < 2 * GIB
+
+
+@pytest.mark.parametrize("name", ["vllm", "vllm_ascend"])
+def test_encoders_keep_no_cache(name: str) -> None:
+    assert ENGINES[name].memory(facts("bge-m3"), Ranks(), ROOM, 8192).kv_bytes == 0
+    assert ENGINES[name].memory(facts("Qwen3-0.6B"), Ranks(), ROOM, 8192).kv_bytes > 0
