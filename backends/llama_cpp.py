@@ -170,6 +170,7 @@ def _flags(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[str, ...]
         "threads-http": _HTTP_THREADS,
         "cache-ram": 0,
         "metrics": True,
+        **({"pooling": "mean"} if pooling == "embeddings" and not facts.pooling else {}),  # without it no vector is one
         **_defaults_by_facts(facts, is_wheel=is_wheel),
         **{name: value for name, value in values.items() if name not in OURS | _COUNTED},
         "ctx-size": shape.total_context,

@@ -155,6 +155,12 @@ def test_an_embedding_model_takes_a_whole_text_at_once() -> None:
     assert (given["ubatch-size"], given["batch-size"]) == ("2048", "2048")
 
 
+def test_a_model_that_does_not_say_how_it_pools_still_gives_vectors() -> None:
+    assert flags(LLAMA_CPP.launch(placed(embeddings=True)))["pooling"] == "mean"
+    assert flags(LLAMA_CPP.launch(placed(embeddings=True, pooling="last")))["pooling"] == "last"
+    assert "pooling" not in flags(LLAMA_CPP.launch(placed(facts=replace(SMOL, pooling="cls"))))
+
+
 def test_a_reranking_model_reranks() -> None:
     assert "reranking" in flags(LLAMA_CPP.launch(placed(facts=replace(SMOL, pooling="rank"))))
 
