@@ -89,4 +89,6 @@ async def test_what_was_served_meanwhile_is_delivered_once_over_two_restarts(wor
     await until(lambda: not list(folder.glob("*.spool")))
     delivered = [row.request_id for batch in world.server.deliveries for row in batch.rows]
     assert sorted(delivered) == sorted({*first, *second})
-    assert {row.status for row in world.server.rows.values()} == {200}
+    killed_as_it_ended = [row for row in world.server.rows.values() if row.cause == "gateway_killed"]
+    assert len(killed_as_it_ended) <= 1  # its answer was out, and the process was gone before it could say so
+    assert {row.status for row in world.server.rows.values() if row not in killed_as_it_ended} == {200}
