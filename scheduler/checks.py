@@ -337,12 +337,24 @@ ORDER: tuple[str, ...] = (
 
 def why_not(seen: View) -> Reason | None:
     """The first check that fails."""
-    if (reason := _first(OF_WORKERS, seen)) is not None:
+    if not _is_welcome(seen) and (reason := _first(OF_WORKERS, seen)) is not None:
         return reason
     ask = seen.ask
     if ask.claim.device_count > 0 and not any([takes(pool, ask) for pool in seen.pools]):
         return _first(OF_DEVICES, seen)
     return _first(OF_MACHINES, seen)
+
+
+def _is_welcome(seen: View) -> bool:
+    """The short way through the checks of workers: who is like that has passed each of them."""
+    node, (_, wish, backend, _, chosen, *_) = seen.node, seen.ask
+    return (
+        node.alive
+        and not (node.drained or wish.worker_labels or wish.apart or chosen is not None)
+        and node.refusal is None
+        and (backend is None or backend in node.backends)
+        and (node.reading_age_seconds or 0) <= READING_TRUSTED_SECONDS
+    )
 
 
 def _first(checks: tuple[Check, ...], seen: View) -> Reason | None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 from gpustack_lite.domain import Claim, Device, DeviceKind, Health, Reason
 from scheduler.pools import Pool, Space, pool_of
@@ -57,7 +58,7 @@ class Node:
     def pools(self) -> tuple[Pool, ...]:
         """By kind and chip; computed once per node of a snapshot, which serves many placements."""
         by_chip: dict[tuple[str, str, bool], list[Space]] = {}
-        for device in sorted(self.devices, key=lambda each: each.index):
+        for device in sorted(self.devices, key=_index):
             by_chip.setdefault((device.kind, device.chip, device.unified_memory), []).append(self._space(device))
         return tuple([pool_of(by_chip[chip], self._shared_ram(chip[2])) for chip in sorted(by_chip)])
 
@@ -91,40 +92,30 @@ class Node:
         return (self.free_ram_bytes or 0) if is_unified else None
 
     def _space(self, device: Device) -> Space:
-        index = device.index
-        capacity, claimed = self._capacity(device), self.claimed.get(index, 0)
+        index, total, kind = device.index, device.memory_total_bytes, device.kind
+        claimed, is_closed = self.claimed.get(index, 0), index in self.exclusive
         foreign = self._foreign(device, claimed)
-        is_closed = index in self.exclusive
+        reserve = self.device_reserve_bytes
+        capacity = None if total is None else total - (total // RESERVE_DIVISOR if reserve is None else reserve)
         free = None if capacity is None or foreign is None else capacity - claimed - foreign
         if free is not None and device.unified_memory:
             free = None if self.free_ram_bytes is None else min(free, self.free_ram_bytes)
-        return Space(
-            index,
-            device.kind,
-            device.chip,
-            _group(device),
-            device.schedulable and device.health in SOUND,
-            is_closed or (claimed > 0 and device.kind in WHOLE_CHIP_KINDS),
-            is_closed,
-            capacity,
-            foreign,
-            free,
-        )
-
-    def _capacity(self, device: Device) -> int | None:
-        total = device.memory_total_bytes
-        if total is None:
-            return None
-        reserve = total // RESERVE_DIVISOR if self.device_reserve_bytes is None else self.device_reserve_bytes
-        return total - reserve
+        is_usable = device.schedulable and device.health in SOUND
+        is_taken = is_closed or (claimed > 0 and kind in WHOLE_CHIP_KINDS)
+        group = _group(device)
+        return Space(index, kind, device.chip, group, is_usable, is_taken, is_closed, capacity, foreign, free)
 
     def _foreign(self, device: Device, claimed: int) -> int | None:
+        """Of unified memory the reading of the RAM has it."""
         if device.unified_memory:
-            return 0  # the reading of the RAM has it
+            return 0
         if device.index in self.foreign:
             return self.foreign[device.index]
         used = device.memory_used_bytes
         return None if used is None else max(0, used - claimed)
+
+
+_index = attrgetter("index")
 
 
 def _group(device: Device) -> str:

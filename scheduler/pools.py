@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from gpustack_lite.domain import DeviceKind
@@ -66,31 +67,41 @@ class Pool(NamedTuple):
 def pool_of(spaces: Sequence[Space], ram_bytes: int | None = None) -> Pool:
     """At least one space, all of one kind."""
     known = [space for space in spaces if space.is_usable and space.free_bytes is not None]
-    rooms = _rooms([space for space in known if not space.is_taken])
-    is_shared = any([space.is_taken and not space.is_closed for space in known])
+    whole = [space for space in known if not space.is_taken]
+    open_ = [space for space in known if not space.is_closed]
+    groups = {space.group for space in spaces}
+    rooms = _rooms(whole, len(groups))
+    first = spaces[0]
     return Pool(
-        kind=spaces[0].kind,
-        chip=spaces[0].chip,
-        spaces=tuple(spaces),
-        usable_count=sum([space.is_usable for space in spaces]),
-        known_free_bytes=tuple(sorted([space.free_bytes or 0 for space in known], reverse=True)),
-        rooms=rooms,
-        shared_rooms=_rooms([space for space in known if not space.is_closed]) if is_shared else rooms,
-        group_count=len({space.group for space in spaces}),
-        room_bytes=sum([room.free_bytes for room in rooms]),
-        capacity_bytes=sum([space.capacity_bytes or 0 for space in spaces]),
-        ram_bytes=ram_bytes,
+        first.kind,
+        first.chip,
+        tuple(spaces),
+        sum([space.is_usable for space in spaces]),
+        tuple(sorted([space.free_bytes or 0 for space in known], reverse=True)),
+        rooms,
+        rooms if len(whole) == len(open_) else _rooms(open_, len(groups)),
+        len(groups),
+        sum([room.free_bytes for room in rooms]),
+        sum([space.capacity_bytes or 0 for space in spaces]),
+        ram_bytes,
     )
 
 
-def _rooms(spaces: Sequence[Space]) -> Rooms:
+def _rooms(spaces: Sequence[Space], group_count: int) -> Rooms:
+    """Sorted twice, because sorting keeps the order of equals: by index, which they come in, within mates and bytes."""
     mates = Counter([space.group for space in spaces])
     rooms = [
-        Room(space.free_bytes, mates[space.group], space.device, space.group)
+        Room(free, mates[space.group], space.device, space.group)
         for space in spaces
-        if space.free_bytes is not None and space.free_bytes >= 0
+        if (free := space.free_bytes) is not None and free >= 0
     ]
-    return tuple(sorted(rooms, key=lambda room: (-room.free_bytes, room.mates, room.device)))
+    if group_count > 1:
+        rooms.sort(key=_mates)
+    rooms.sort(key=_free_bytes, reverse=True)
+    return tuple(rooms)
+
+
+_mates, _free_bytes = itemgetter(1), itemgetter(0)
 
 
 def fitting(rooms: Rooms, needed_bytes: int) -> Rooms:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from scheduler.checks import Ask, View, takes
 from scheduler.node import Node
-from scheduler.pools import Picked, Pool, fitting, pick
+from scheduler.pools import Picked, Pool, Rooms, fitting, pick
 
 NETWORK = "network"
 """The worker label by which workers say that they reach each other fast enough to serve one replica together."""
@@ -13,20 +13,26 @@ _NOTHING = Picked((), 0)
 
 
 class Candidate(NamedTuple):
-    """A worker that passed every check, with the devices of one chip that it would give; lowest `key` wins."""
+    """A worker that passed every check, with the rooms of one chip that it would give; lowest `key` wins."""
 
     key: tuple[float, ...]
     worker: str
-    devices: tuple[int, ...]
     chip: str
     network: str
+    rooms: Rooms
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        return tuple(sorted([room.device for room in self.rooms]))
 
 
 def candidates(seen: View) -> list[Candidate]:
-    """One for each chip that the worker has enough of, the best first."""
+    """One for each chip that the worker has enough of."""
     if seen.ask.claim.device_count == 0:
-        return [_candidate(seen, None)]
-    return sorted([_candidate(seen, pool) for pool in seen.pools if takes(pool, seen.ask)])
+        return [_candidate(seen, "", _NOTHING, _ram_share_after(seen))]
+    share = _share_after(seen)
+    able = [pool for pool in seen.pools if takes(pool, seen.ask)]
+    return [_candidate(seen, pool.chip, _pick(pool, seen.ask), share) for pool in able]
 
 
 def best(found: Iterable[Candidate]) -> Candidate:
@@ -48,13 +54,9 @@ def _worst_first(team: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     return team[::-1]
 
 
-def _candidate(seen: View, pool: Pool | None) -> Candidate:
-    picked, node, ask = _NOTHING if pool is None else _pick(pool, seen.ask), seen.node, seen.ask
-    devices = tuple(sorted([room.device for room in picked.rooms]))
-    chip = "" if pool is None else pool.chip
-    return Candidate(
-        _key(node, ask, picked, _share_after(seen)), node.name, devices, chip, node.labels.get(NETWORK, "")
-    )
+def _candidate(seen: View, chip: str, picked: Picked, share: float) -> Candidate:
+    node, ask = seen.node, seen.ask
+    return Candidate(_key(node, ask, picked, share), node.name, chip, node.labels.get(NETWORK, ""), picked.rooms)
 
 
 def _key(node: Node, ask: Ask, picked: Picked, share: float) -> tuple[float, ...]:
@@ -62,13 +64,15 @@ def _key(node: Node, ask: Ask, picked: Picked, share: float) -> tuple[float, ...
 
     Spread counts the replicas of the model before it looks for its files, or it would heap them up where they are.
     """
-    about = ask.about
-    lacks = (not node.has_weights(about.source)) * 2 + (not node.has_engine(ask.backend))
-    left = _left_bytes(node, ask, picked)
+    about, claim = ask.about, ask.claim
+    lacks = 2 * (about.source not in node.sources) + (ask.backend not in node.engines)
+    if picked.rooms:
+        left = sum([room.free_bytes for room in picked.rooms]) - claim.device_count * claim.bytes_per_device
+    else:
+        left = (node.free_ram_bytes or 0) - claim.ram_bytes
     if ask.wish.strategy == "binpack":
         return picked.group_count, lacks, left, share
-    replicas = node.models.get(about.model, 0) if about.model is not None else 0
-    return picked.group_count, replicas, lacks, -share, -left
+    return picked.group_count, node.models.get(about.model or "", 0), lacks, -share, -left
 
 
 def _pick(pool: Pool, ask: Ask) -> Picked:
@@ -78,17 +82,15 @@ def _pick(pool: Pool, ask: Ask) -> Picked:
     return pick(fitting(rooms, ask.claim.bytes_per_device), count, is_tight)
 
 
-def _left_bytes(node: Node, ask: Ask, picked: Picked) -> int:
-    """What stays free on the devices that the claim takes; of the RAM where it takes none."""
-    if not picked.rooms:
-        return (node.free_ram_bytes or 0) - ask.claim.ram_bytes
-    return picked.free_bytes - ask.claim.device_count * ask.claim.bytes_per_device
-
-
 def _share_after(seen: View) -> float:
-    """0 to 1: how empty the worker is afterwards, over its devices of the kind, or over its RAM."""
-    claim, pools = seen.ask.claim, seen.pools
-    if not pools:
-        return ((seen.node.free_ram_bytes or 0) - claim.ram_bytes) / max(1, seen.node.ram_total_bytes or 0)
-    room = sum([pool.room_bytes for pool in pools]) - claim.device_count * claim.bytes_per_device
-    return room / max(1, sum([pool.capacity_bytes for pool in pools]))
+    """0 to 1: how empty the worker is afterwards, over its devices of the kind."""
+    claim, room, capacity = seen.ask.claim, 0, 0
+    for pool in seen.pools:
+        room += pool.room_bytes
+        capacity += pool.capacity_bytes
+    return (room - claim.device_count * claim.bytes_per_device) / (capacity or 1)
+
+
+def _ram_share_after(seen: View) -> float:
+    node = seen.node
+    return ((node.free_ram_bytes or 0) - seen.ask.claim.ram_bytes) / max(1, node.ram_total_bytes or 0)
