@@ -28,6 +28,10 @@ _CUDA_PREFIXES = (
     "RTX",
 )
 
+_UNIFIED = ("GB10",)
+_GROUP_SIZES = {"910B": (4, "hccs"), "DUO": (2, "duo")}
+"""Part of a chip's name: how many of its devices make a group, and what the group is called."""
+
 
 @dataclass(frozen=True, slots=True)
 class Declared:
@@ -75,6 +79,7 @@ def _parse_one(part: str, spec: str) -> Declared:
 def declared_devices(worker: str, declared: tuple[Declared, ...]) -> tuple[Device, ...]:
     """The devices of a SPEC, numbered through, each marked as simulated."""
     chips = [each for each in declared for _ in range(each.count)]
+    groups = _groups(declared)
     return tuple(
         Device(
             worker=worker,
@@ -88,6 +93,25 @@ def declared_devices(worker: str, declared: tuple[Declared, ...]) -> tuple[Devic
             health="ok",
             utilization=0.0,
             simulated=True,
+            group=groups[index],
+            unified_memory=each.chip.upper().startswith(_UNIFIED),
         )
         for index, each in enumerate(chips)
     )
+
+
+def _groups(declared: tuple[Declared, ...]) -> list[str | None]:
+    """As the chips come in real hosts: 910B boxes have HCCS rings of four cards, a Duo card has two chips."""
+    found: list[str | None] = []
+    count: dict[str, int] = {}
+    for each in declared:
+        size, name = _group_of(each.chip)
+        first = count.get(name, 0)
+        found += [f"{name}-{first + position // size}" if size else None for position in range(each.count)]
+        count[name] = first + (-(-each.count // size) if size else 0)
+    return found
+
+
+def _group_of(chip: str) -> tuple[int, str]:
+    upper = chip.upper().removeprefix("ASCEND")
+    return next((group for mark, group in _GROUP_SIZES.items() if mark in upper), (0, ""))

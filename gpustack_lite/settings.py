@@ -79,6 +79,7 @@ class Settings(BaseSettings):
     engine_ports: str = "21000-21999"
     model_roots: tuple[Path, ...] = ()
     ram_reserve_bytes: int = 512 * 1024**2
+    device_reserve_bytes: int | None = Field(None, ge=0)
     restart_backoff_seconds: float = 5.0
     restart_limit: int = 5
     stop_grace_seconds: float = 10.0

@@ -69,6 +69,9 @@ class DeviceReport(Wire):
     temperature_c: float | None = None
     power_w: float | None = None
     simulated: bool = False
+    group: str | None = None
+    numa: int | None = None
+    unified_memory: bool = False
 
 
 class BackendVersionReport(Wire):
@@ -89,6 +92,10 @@ class Heartbeat(Wire):
     ram_own_bytes: int = 0
     """Of `ram_used_bytes`, what our own engines hold."""
     ram_reserve_bytes: int = 0
+    device_reserve_bytes: int | None = None
+    """None: a share of each device, see the scheduler."""
+    disk_free_bytes: int | None = None
+    """Where model files are kept."""
     simulated: bool = False
     devices: tuple[DeviceReport, ...] = ()
     backend_versions: tuple[BackendVersionReport, ...] = ()

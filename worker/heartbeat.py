@@ -84,6 +84,8 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
         ram_used_bytes=inventory.machine.ram_used_bytes,
         ram_own_bytes=min(own_bytes, inventory.machine.ram_used_bytes),
         ram_reserve_bytes=workshop.settings.ram_reserve_bytes,
+        device_reserve_bytes=workshop.settings.device_reserve_bytes,
+        disk_free_bytes=readings.disk_free_bytes(workshop.data_dir),
         simulated=inventory.simulated,
         devices=tuple(_reported(device) for device in inventory.devices),
         backend_versions=tuple(_version(each, workshop) for each in known_versions(workshop)),
@@ -121,4 +123,7 @@ def _reported(device: Device) -> DeviceReport:
         temperature_c=device.temperature_c,
         power_w=device.power_w,
         simulated=device.simulated,
+        group=device.group,
+        numa=device.numa,
+        unified_memory=device.unified_memory,
     )

@@ -1,5 +1,6 @@
 """Reads from /proc what processes have read, hold and listen on; unknown is None or nothing, never a guess."""
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -59,6 +60,14 @@ def _colon_numbers(path: Path) -> dict[str, int]:
         return {}
     pairs = (line.split()[:2] for line in lines)
     return {pair[0].rstrip(":"): int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def disk_free_bytes(path: Path) -> int | None:
+    """What a user without privileges may still write where `path` is."""
+    try:
+        return shutil.disk_usage(path).free
+    except OSError:
+        return None
 
 
 def _size_of(path: Path) -> int:

@@ -51,15 +51,16 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         await _must_suit_its_files(context, body)
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
-        body = specs.patched(specs.spec_of(model), patch)  # once more: somebody may have been quicker
+        row = specs.spec_of(model)
+        body = specs.patched(row, patch)  # once more: somebody may have been quicker
         wanted = specs.columns(body, context.settings.restart_limit)
-        changed = [name for name, value in wanted.items() if getattr(model, name) != value]
+        changed = [name for name, value in wanted.items() if row[name] != value]
         if not changed:
             return await models.document(session, model)
         if model.serving.get("limits") != wanted["serving"].get("limits"):
             limits, now = wanted["serving"].get("limits"), context.ports.clock.wall()
             await spending.recount(session, f"model:{model.name}", limits, now)
-        _apply(model, wanted, changed)
+        _apply(model, wanted, changed, makes_new=specs.makes_new_instances(row, wanted))
         model.updated_at = context.ports.clock.wall()
         await inspections.forget_refusals(session, source=model.source)
         params = {"fields": ", ".join(changed), "generation": model.generation}
@@ -69,11 +70,11 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
     return document
 
 
-def _apply(model: Model, wanted: Mapping[str, Any], changed: list[str]) -> None:
+def _apply(model: Model, wanted: Mapping[str, Any], changed: list[str], *, makes_new: bool) -> None:
     for name in changed:
         setattr(model, name, wanted[name])
     model.generation += 1
-    if set(changed) & set(specs.LAUNCH_FIELDS):
+    if makes_new:
         model.launch_generation = model.generation
 
 

@@ -11,7 +11,7 @@ from backends.base import Backend
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.merge_patch import merged
-from gpustack_lite.api.schemas.bodies import ModelCreate
+from gpustack_lite.api.schemas.bodies import ModelCreate, PlacementSpec
 from gpustack_lite.db.documents import MASK
 from gpustack_lite.db.queries import backends
 from gpustack_lite.db.tables import Model
@@ -25,7 +25,20 @@ _PATCHABLE = frozenset(ModelCreate.model_fields)
 
 
 def spec_of(model: Model) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in SPEC_FIELDS}
+    """A row of an earlier release may lack wishes that there are by now: they are at their defaults."""
+    placement = {**PlacementSpec().model_dump(), **model.placement}
+    return {name: getattr(model, name) for name in SPEC_FIELDS} | {"placement": placement}
+
+
+def makes_new_instances(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """A priority says who is placed first, nothing of those that are."""
+    first, then = (_launch(spec) for spec in (before, after))
+    return first != then
+
+
+def _launch(spec: Mapping[str, Any]) -> dict[str, Any]:
+    placement = {name: value for name, value in spec["placement"].items() if name != "priority"}
+    return {name: spec[name] for name in LAUNCH_FIELDS} | {"placement": placement}
 
 
 def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:

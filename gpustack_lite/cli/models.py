@@ -1,5 +1,6 @@
 """`gpustack-lite models`: deploy them, look at them, start, stop, scale and delete them, read their logs."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,15 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=T
 Name = Annotated[str, typer.Argument(metavar="NAME", help=say("help_model_name"))]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help=say("help_wait"))]
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help=say("help_wait_timeout"))]
+
+
+class Strategy(StrEnum):
+    """PlacementWish.strategy."""
+
+    SPREAD = "spread"
+    BINPACK = "binpack"
+
+
 COLUMNS = (
     Column("name"),
     Column("state"),
@@ -37,6 +47,12 @@ def deploy(
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_env"))] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_label"))] = None,
     device: Annotated[list[str] | None, typer.Option(metavar="WORKER:INDEX", help=say("help_device"))] = None,
+    worker: Annotated[list[str] | None, typer.Option(metavar="NAME", help=say("help_on_worker"))] = None,
+    chip: Annotated[list[str] | None, typer.Option(metavar="CHIP", help=say("help_chip"))] = None,
+    strategy: Annotated[Strategy, typer.Option(help=say("help_strategy"))] = Strategy.SPREAD,
+    apart: Annotated[bool, typer.Option("--apart", help=say("help_apart"))] = False,
+    share_chips: Annotated[bool, typer.Option("--share-chips", help=say("help_share_chips"))] = False,
+    priority: Annotated[int, typer.Option(min=-1000, max=1000, help=say("help_priority"))] = 0,
     queue_length: serving.QueueLength = None,
     queue_seconds: serving.QueueSeconds = None,
     in_flight_per_replica: serving.InFlight = None,
@@ -55,7 +71,16 @@ def deploy(
     body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas}
     body |= {"backend": backend, "backend_version": backend_version}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
-    body["placement"] = {"worker_labels": labels_of(label or [], "--label"), "devices": device or []}
+    body["placement"] = {
+        "strategy": strategy.value,
+        "worker_labels": labels_of(label or [], "--label"),
+        "devices": device or [],
+        "workers": worker or [],
+        "chips": chip or [],
+        "apart": apart,
+        "share_chips": share_chips,
+        "priority": priority,
+    }
     given = {
         "queue_length": queue_length,
         "queue_seconds": queue_seconds,

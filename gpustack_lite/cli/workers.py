@@ -20,6 +20,7 @@ COLUMNS = (
     Column("labels", lambda worker: ",".join(f"{key}={value}" for key, value in worker["labels"].items())),
     Column("version"),
     Column("simulated"),
+    Column("drained"),
 )
 
 
@@ -43,6 +44,18 @@ def token(output: Output = Format.TABLE) -> None:
         tell("join_token_made", token=made["token"], url=client.url, expires_at=made["expires_at"])
     else:
         show_document(made, output)
+
+
+@app.command("drain", help=say("help_workers_drain"))
+def drain(name: Name, output: Output = Format.TABLE) -> None:
+    with connect() as client:
+        show_done(client.post("workers", name, "drain"), output, "worker_drained", worker=name)
+
+
+@app.command("resume", help=say("help_workers_resume"))
+def resume(name: Name, output: Output = Format.TABLE) -> None:
+    with connect() as client:
+        show_done(client.post("workers", name, "resume"), output, "worker_resumed", worker=name)
 
 
 @app.command("delete", help=say("help_workers_delete"))

@@ -106,6 +106,9 @@ def worker_document(worker: Worker, device_count: int | None = None) -> Document
         "ram_used_bytes": worker.ram_used_bytes,
         "ram_own_bytes": worker.ram_own_bytes,
         "ram_reserve_bytes": worker.ram_reserve_bytes,
+        "device_reserve_bytes": worker.device_reserve_bytes,
+        "disk_free_bytes": worker.disk_free_bytes,
+        "drained": worker.drained,
         "simulated": worker.simulated,
         "backend_versions": worker.backend_versions,
         "device_count": device_count,
@@ -136,6 +139,9 @@ def device_document(
         "temperature_c": device.temperature_c,
         "power_w": device.power_w,
         "simulated": device.simulated,
+        "group": device.group,
+        "numa": device.numa,
+        "unified_memory": device.unified_memory,
     }
 
 

@@ -68,12 +68,16 @@ def _node(read: _Read, worker: Worker) -> Node:
     node = Node(
         name=worker.name,
         alive=worker.state == "ready",
+        drained=worker.drained,
         labels=worker.labels,
         devices=tuple(_device(worker.name, each) for each in devices),
         foreign={index: used for index, used in used_by_others.items() if used is not None},
         ram_total_bytes=worker.ram_total_bytes,
         ram_reserve_bytes=worker.ram_reserve_bytes,
-        ram_foreign_bytes=_foreign_ram(worker),
+        ram_foreign_bytes=_foreign_ram(worker, _unified_bytes(devices, held)),
+        device_reserve_bytes=worker.device_reserve_bytes,
+        disk_free_bytes=worker.disk_free_bytes,
+        bringing=_bringing(held),
         reading_age_seconds=_age_seconds(worker, read.now),
         backends=_names(worker.backend_versions) | ALWAYS_THERE | set(snapshot.custom_backends),
         engines=_names([each for each in worker.backend_versions if each["installed"]]),
@@ -111,8 +115,22 @@ def _claimed(device: WorkerDevice, held: Iterable[ModelInstance]) -> int:
     return sum(claim.bytes_per_device for claim in claims)
 
 
-def _foreign_ram(worker: Worker) -> int | None:
-    return None if worker.ram_used_bytes is None else max(0, worker.ram_used_bytes - worker.ram_own_bytes)
+def _foreign_ram(worker: Worker, unified_bytes: int) -> int | None:
+    """What our processes hold of the RAM may leave out what their devices take from it, so the larger counts."""
+    own_bytes = max(worker.ram_own_bytes, unified_bytes)
+    return None if worker.ram_used_bytes is None else max(0, worker.ram_used_bytes - own_bytes)
+
+
+def _unified_bytes(devices: Iterable[WorkerDevice], held: Sequence[ModelInstance]) -> int:
+    serving = [each for each in held if each.state in SERVING]
+    return sum([_claimed(device, serving) for device in devices if device.unified_memory])
+
+
+def _bringing(held: Iterable[ModelInstance]) -> dict[str, int]:
+    """Files that are yet to come, for those that do not serve yet; they may be here in part."""
+    loading = [each for each in held if each.state not in SERVING and each.state != State.STOPPING]
+    claims = [((each.assigned or {}).get("source"), claim_of(each.claim).disk_bytes) for each in loading]
+    return {str(source): size for source, size in claims if source and size}
 
 
 def _device(worker: str, row: WorkerDevice) -> Device:
@@ -131,4 +149,7 @@ def _device(worker: str, row: WorkerDevice) -> Device:
         temperature_c=row.temperature_c,
         power_w=row.power_w,
         simulated=row.simulated,
+        group=row.group,
+        numa=row.numa,
+        unified_memory=row.unified_memory,
     )

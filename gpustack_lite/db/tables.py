@@ -155,6 +155,10 @@ class Worker(SQLModel, table=True):
     ram_used_bytes: int | None = Field(default=None, sa_type=BigInteger)
     ram_own_bytes: int = Field(default=0, sa_type=BigInteger)
     ram_reserve_bytes: int = Field(default=0, sa_type=BigInteger)
+    device_reserve_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    disk_free_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    drained: bool = False
+    """Nothing new is placed here; what runs goes on."""
     simulated: bool = False
     backend_versions: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     state: str = "joining"
@@ -183,6 +187,9 @@ class WorkerDevice(SQLModel, table=True):
     temperature_c: float | None = None
     power_w: float | None = None
     simulated: bool = False
+    group: str | None = None
+    numa: int | None = None
+    unified_memory: bool = False
 
 
 class ModelInstance(SQLModel, table=True):

@@ -181,6 +181,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "phase_weights": ("weights", "权重"),
     "phase_load": ("loading", "加载"),
     # other nouns
+    "worker_drained": (
+        "{worker} is drained: what runs there goes on, nothing new is placed.",
+        "{worker} 已停止接收：已有实例继续运行，不再放置新的实例。",
+    ),
+    "worker_resumed": ("{worker} takes instances again.", "{worker} 已恢复接收实例。"),
     "worker_deleted": ("{name} is no worker any more.", "工作节点 {name} 已移除。"),
     "join_token_made": (
         "On the new worker, run (the token serves until {expires_at}):\n"

@@ -27,7 +27,7 @@ Use it
 
 Look after it
   instances   the replicas of models: list, show, logs
-  workers     the machines: list, show, token, delete
+  workers     the machines: list, show, token, drain, resume, delete
   devices     the accelerators: list
   backends    the engines: list, create, delete
   users       who may sign in: list, update, reset-password
@@ -67,7 +67,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
 
 管理
   instances   模型副本：list、show、logs
-  workers     机器：list、show、token、delete
+  workers     机器：list、show、token、drain、resume、delete
   devices     加速卡：list
   backends    推理引擎：list、create、delete
   users       可登录的用户：list、update、reset-password
@@ -219,6 +219,21 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     "help_env": ("A variable for the engine; may be given several times.", "引擎的环境变量，可重复给出。"),
     "help_label": ("Only workers with this label; may be given several times.", "只用带该标签的工作节点，可重复给出。"),
     "help_device": ("Exactly this device; may be given several times.", "指定设备，可重复给出。"),
+    "help_on_worker": ("Only on this worker; may be given several times.", "只用该工作节点，可重复给出。"),
+    "help_chip": ("Only devices of this chip; may be given several times.", "只用该型号的芯片，可重复给出。"),
+    "help_strategy": (
+        "spread: the emptiest worker and devices; binpack: the fullest that fit.",
+        "spread：选择最空闲的节点和设备；binpack：选择放得下的最满者。",
+    ),
+    "help_apart": ("No two replicas on one worker.", "同一工作节点上不放两个副本。"),
+    "help_share_chips": (
+        "Small replicas may share an Ascend chip, where the engine can.",
+        "在引擎支持时，允许小副本共享一个昇腾芯片。",
+    ),
+    "help_priority": (
+        "Who is placed first when several wait; nothing that runs is ended.",
+        "多个副本等待时谁先放置；不会结束正在运行的实例。",
+    ),
     "help_wait": ("Wait until it is ready.", "等待就绪。"),
     "help_wait_timeout": ("Wait at most so long; 0 waits for ever.", "最长等待时间；0 表示一直等待。"),
     "help_models_update": (
@@ -276,6 +291,11 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     "help_workers_show": ("One worker.", "某个工作节点。"),
     "help_workers_token": ("A token with which a machine joins.", "生成机器加入集群所用的令牌。"),
     "help_workers_delete": ("Take a worker out.", "移除工作节点。"),
+    "help_workers_drain": (
+        "Place nothing new on a worker; what runs there goes on.",
+        "不再在该工作节点上放置新的实例；已运行的继续运行。",
+    ),
+    "help_workers_resume": ("Place instances on a worker again.", "重新允许在该工作节点上放置实例。"),
     "help_workers_force": (
         "Although it does not answer: you vouch that nothing of ours runs there any more.",
         "即使它没有应答：由你保证其上已无本程序的进程。",

@@ -23,6 +23,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_route_created": ("Route {name} was created and leads to {models}.", "已创建路由 {name}，指向 {models}。"),
     "event_route_changed": ("Route {name} was changed and leads to {models}.", "已修改路由 {name}，指向 {models}。"),
     "event_route_deleted": ("Route {name} was deleted.", "已删除路由 {name}。"),
+    "event_worker_drained": (
+        "Worker {worker} was drained: nothing new is placed there.",
+        "工作节点 {worker} 已停止接收：不再放置新的实例。",
+    ),
+    "event_worker_resumed": ("Worker {worker} takes instances again.", "工作节点 {worker} 已恢复接收实例。"),
     "event_worker_joined": ("Worker {worker} joined.", "工作节点 {worker} 已加入。"),
     "event_worker_ready": ("Worker {worker} is ready.", "工作节点 {worker} 已就绪。"),
     "event_worker_returned": ("Worker {worker} is back.", "工作节点 {worker} 已恢复。"),

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api.auth import Admin, Reader
-from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.public import JoinTokenShape, Listed, WorkerShape
@@ -40,6 +40,26 @@ async def create_token(signed_in: Admin, request: Request, context: Ctx) -> JSON
 async def show_worker(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
     async with context.db.read() as session:
         document = await workers.document(session, await workers.by_ref(session, ref))
+    return reply(request, document)
+
+
+@router.post("/{ref}/drain", responses=shows(WorkerShape))
+async def drain_worker(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    """Nothing new is placed there; what runs goes on."""
+    return await _set_drained(ref, request, context, drained=True)
+
+
+@router.post("/{ref}/resume", responses=shows(WorkerShape))
+async def resume_worker(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+    return await _set_drained(ref, request, context, drained=False)
+
+
+async def _set_drained(ref: str, request: Request, context: Context, *, drained: bool) -> JSONResponse:
+    async with context.db.write() as session:
+        worker = await workers.by_ref(session, ref)
+        await workers.set_drained(session, worker, context.ports.clock, drained=drained)
+        document = await workers.document(session, worker)
+    context.signals.touch("workers", "changes")
     return reply(request, document)
 
 

@@ -83,6 +83,11 @@ class PlacementSpec(Body):
     strategy: Literal["spread", "binpack"] = "spread"
     worker_labels: dict[StrictStr, StrictStr] = {}
     devices: list[StrictStr] = []
+    workers: Annotated[list[Name], Field(max_length=1000)] = []
+    chips: Annotated[list[Name], Field(max_length=100)] = []
+    apart: StrictBool = False
+    share_chips: StrictBool = False
+    priority: Annotated[StrictInt, Field(ge=-1000, le=1000)] = 0
 
 
 class ServingSpec(Body):

@@ -242,6 +242,9 @@ class WorkerShape(Shape):
     ram_used_bytes: int | None
     ram_own_bytes: int
     ram_reserve_bytes: int
+    device_reserve_bytes: int | None
+    disk_free_bytes: int | None
+    drained: bool
     simulated: bool
     backend_versions: list[dict[str, Any]]
     device_count: int | None
@@ -273,6 +276,9 @@ class DeviceShape(Shape):
     temperature_c: float | None
     power_w: float | None
     simulated: bool
+    group: str | None
+    numa: int | None
+    unified_memory: bool
 
 
 class KeyShape(Shape):

@@ -21,6 +21,8 @@ _NUMBERS = (
     "ram_used_bytes",
     "ram_own_bytes",
     "ram_reserve_bytes",
+    "device_reserve_bytes",
+    "disk_free_bytes",
     "simulated",
 )
 _SHOWN = ("version", "simulated", "ram_total_bytes", "backend_versions", "state")
@@ -73,7 +75,8 @@ async def _write_devices(session: AsyncSession, worker_id: int, heartbeat: Heart
 
 
 def _essence(row: WorkerDevice) -> tuple[Any, ...]:
-    return row.kind, row.chip, row.memory_total_bytes, row.health, row.schedulable, row.serial, row.simulated
+    what = (row.kind, row.chip, row.memory_total_bytes, row.unified_memory)
+    return (*what, row.health, row.schedulable, row.serial, row.simulated, row.group, row.numa)
 
 
 async def mark_silent(session: AsyncSession, worker_ids: Iterable[int], clock: Clock) -> None:

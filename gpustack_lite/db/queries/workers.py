@@ -83,6 +83,14 @@ async def join(session: AsyncSession, asked: Join, credential_digest: str, clock
     return worker
 
 
+async def set_drained(session: AsyncSession, worker: Worker, clock: Clock, *, drained: bool) -> None:
+    if worker.drained == drained:
+        return
+    worker.drained = drained
+    await events.insert_event(session, clock, "worker_drained" if drained else "worker_resumed", worker=worker)
+    await moves.put_worker(session, worker, clock)
+
+
 async def remove(session: AsyncSession, worker: Worker, clock: Clock, *, force: bool) -> None:
     """With `force` the admin vouches for it that nothing lives there any more, and every claim is freed.
 

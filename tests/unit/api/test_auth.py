@@ -68,6 +68,8 @@ ADMIN = {
     ("POST", "/api/v1/models/{ref:path}/stop"),
     ("DELETE", "/api/v1/instances/{ref}"),
     ("POST", "/api/v1/workers/token"),
+    ("POST", "/api/v1/workers/{ref}/drain"),
+    ("POST", "/api/v1/workers/{ref}/resume"),
     ("DELETE", "/api/v1/workers/{ref}"),
     ("POST", "/api/v1/backends"),
     ("DELETE", "/api/v1/backends/{name:path}"),

@@ -16,6 +16,16 @@ from tests.fakes.rows import a_placed_instance, a_worker
 MODELS = "/api/v1/models"
 ECHO = {"name": "m", "source": "none:", "backend": "echo"}
 FILE = {"name": "m", "source": "/models/m.gguf"}
+NOT_WISHED = {
+    "strategy": "spread",
+    "worker_labels": {},
+    "devices": [],
+    "workers": [],
+    "chips": [],
+    "apart": False,
+    "share_chips": False,
+    "priority": 0,
+}
 
 
 async def test_only_name_and_source_are_required_and_the_rest_has_its_defaults(client: httpx.AsyncClient) -> None:
@@ -30,7 +40,7 @@ async def test_only_name_and_source_are_required_and_the_rest_has_its_defaults(c
         "ready_replicas": 0,
         "options": {},
         "env": {},
-        "placement": {"strategy": "spread", "worker_labels": {}, "devices": []},
+        "placement": NOT_WISHED,
         "restart_limit": 5,
         "state": "pending",
         "generation": 1,
@@ -43,7 +53,16 @@ async def test_everything_that_was_wished_is_kept(client: httpx.AsyncClient) -> 
         "replicas": 3,
         "options": {"max-model-len": 4096, "flag": True, "nested": {"a": [1, None]}},
         "env": {"A": "b"},
-        "placement": {"strategy": "binpack", "worker_labels": {"zone": "a"}, "devices": ["w1:0", "w1:1"]},
+        "placement": {
+            "strategy": "binpack",
+            "worker_labels": {"zone": "a"},
+            "devices": ["w1:0", "w1:1"],
+            "workers": ["w1"],
+            "chips": ["910B3"],
+            "apart": True,
+            "share_chips": True,
+            "priority": 7,
+        },
         "restart_limit": 2,
     }
     await client.post(MODELS, json=wished)
@@ -71,6 +90,7 @@ async def test_everything_that_was_wished_is_kept(client: httpx.AsyncClient) -> 
         pytest.param({"env": {"A": 1}}, "field_not_text", "env.A", id="variable no text"),
         pytest.param({"placement": {"strategy": "x"}}, "field_not_one_of", "placement.strategy", id="strategy"),
         pytest.param({"placement": {"devices": ["w1"]}}, "device_address", "placement.devices", id="device"),
+        pytest.param({"placement": {"priority": 5000}}, "field_out_of_bounds", "placement.priority", id="priority"),
         pytest.param({"placement": {"node": "w1"}}, "field_unknown", "placement.node", id="unknown inner field"),
         pytest.param({"serving": []}, "field_not_object", "serving", id="serving no object"),
         pytest.param({"serving": {"queue": 1}}, "field_unknown", "serving.queue", id="unknown serving field"),
@@ -168,8 +188,15 @@ async def test_a_patch_is_a_merge_patch(client: httpx.AsyncClient) -> None:
     answer = (await client.patch(f"{MODELS}/m", json=patch)).json()
     assert answer["options"] == {"b": 2, "c": {"d": 1}}
     assert answer["backend_version"] is None
-    assert answer["placement"] == {"strategy": "spread", "worker_labels": {"z": "1"}, "devices": []}
+    assert answer["placement"] == {**NOT_WISHED, "worker_labels": {"z": "1"}}
     assert answer["replicas"] == 3
+
+
+async def test_a_new_priority_makes_no_new_instances_and_another_wish_does(client: httpx.AsyncClient) -> None:
+    await client.post(MODELS, json=ECHO)
+    for placement, generations in (({"priority": 5}, (2, 1)), ({"apart": True}, (3, 3))):
+        answer = (await client.patch(f"{MODELS}/m", json={"placement": placement})).json()
+        assert (answer["generation"], answer["launch_generation"]) == generations
 
 
 async def test_a_masked_secret_that_comes_back_keeps_its_value(api: Api, client: httpx.AsyncClient) -> None:
