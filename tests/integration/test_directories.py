@@ -27,10 +27,12 @@ def test_models_of_the_usual_sizes_on_eight_cards_of_64_gib(tmp_path: Path) -> N
         platform.deploy("small", source=str(small))
         hand = {"devices": [f"{name(platform)}:6", f"{name(platform)}:7"]}
         platform.deploy("by-hand", source=str(small), placement=hand)
-        for each in ("large", "small", "by-hand"):
+        platform.deploy("mindie", source=str(small), backend="mindie")
+        names = ("large", "small", "by-hand", "mindie")
+        for each in names:
             platform.wait_ready(each)
-        counts = [len(platform.instances(each)[0]["devices"]) for each in ("large", "small", "by-hand")]
-        assert counts == [2, 1, 2]
+        assert [len(platform.instances(each)[0]["devices"]) for each in names] == [2, 1, 2, 1]
+        assert platform.instances("mindie")[0]["launch"]["files"] == ["config.json"]
         (instance,) = platform.instances("large")
         assert instance["simulated"] is True
         assert instance["context_length"] == 40960
