@@ -16,14 +16,23 @@ JSON = (b"content-type", b"application/json")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 
-def error_type(status: int) -> str:
+def error_type(status: int, code: str = "") -> str:
+    """OpenAI tells an exhausted budget by its type too: its clients do not try again then."""
+    if code == "insufficient_quota":
+        return code
     return _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
 
 
 def error_document(
     status: int, code: str, message: str, param: str | None = None, params: Params | None = None
 ) -> Document:
-    said = {"message": message, "type": error_type(status), "param": param, "code": code, "params": dict(params or {})}
+    said = {
+        "message": message,
+        "type": error_type(status, code),
+        "param": param,
+        "code": code,
+        "params": dict(params or {}),
+    }
     return {"error": said}
 
 

@@ -53,6 +53,7 @@ async def test_a_budget_counts_what_the_engine_said_and_then_the_quota_is_used_u
     assert (await world.chat()).status_code == 200
     refused = await world.chat()
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "insufficient_quota")
+    assert refused.json()["error"]["type"] == "insufficient_quota"
 
 
 async def test_a_disabled_key_is_told_so_and_so_is_one_that_expired(world: World) -> None:
@@ -172,4 +173,5 @@ async def test_a_budget_holds_while_the_server_is_dead_and_after_a_restart_of_th
     await world.gateway.start()
     refused = await world.chat()
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "insufficient_quota")
+    assert refused.json()["error"]["type"] == "insufficient_quota"
     await world.server.start()
