@@ -326,6 +326,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_builtin": ("BUILT IN", "内置"),
     "column_cached_tokens": ("CACHED TOKENS", "缓存命中 token"),
     "column_cause": ("CAUSE", "原因"),
+    "column_check": ("CHECK", "检查项"),
     "column_chip": ("CHIP", "芯片"),
     "column_completion_tokens": ("COMPLETION TOKENS", "输出 token"),
     "column_cpu_count": ("CPUS", "CPU 数"),

@@ -126,6 +126,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{source} 可以运行：{where}，后端 {backend}。",
     ),
     "evaluation_does_not_fit": ("{source} does not fit: {why}", "{source} 无法运行：{why}"),
+    "reasons_more": ("... and {count} more workers.", "……另有 {count} 个工作节点。"),
     "evaluation_remedies": ("What would help:", "可行的办法："),
     "memory_term": ("memory", "内存项"),
     "memory_bytes": ("size", "大小"),
