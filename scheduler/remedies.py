@@ -65,7 +65,7 @@ def _of_the_wish(question: Question) -> Iterator[Trial]:
     if wish.apart:
         together = Remedy("allow_together", {}, {"placement": {"apart": False}})
         yield Trial(together, nodes, claims, replace(wish, apart=False))
-    if not wish.share_chips:
+    if not wish.share_chips and any(claim.may_share for claim in claims):
         sharing = Remedy("share_chips", {}, {"placement": {"share_chips": True}})
         yield Trial(sharing, nodes, claims, replace(wish, share_chips=True))
 

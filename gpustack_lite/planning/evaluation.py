@@ -55,7 +55,7 @@ def evaluate(
     if isinstance(found, Placement):
         return Evaluation(subject, question, _estimate_of(estimates, found.claim, wish), found, (), warnings)
     found = with_numbers(subject, question, found)
-    remedies = offered(question, found, variants(subject, question, estimates, others))
+    remedies = offered(question, found, variants(subject, question, found, estimates, others))
     chosen = _estimate_of(estimates, least_demanding(claims, wish), wish) if claims else None
     return Evaluation(subject, question, chosen, found, remedies, warnings)
 

@@ -4,23 +4,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from backends.base import Estimate
-from gpustack_lite.domain import Claim, Params, Placement, Remedy
+from gpustack_lite.domain import Claim, Params, Placement, Remedy, Unplaceable
 from gpustack_lite.planning.subject import CONTEXT_OPTIONS, TENSOR_OPTIONS, Subject
 from scheduler import Question, place
 
 STEP = 256
 SHORTEST = 512
 REFINEMENTS = 5
+NEAREST_WORKERS = 32
 
 
 def variants(
-    subject: Subject, question: Question, estimates: Sequence[Estimate] = (), others: Sequence[Subject] = ()
+    subject: Subject,
+    question: Question,
+    refused: Unplaceable,
+    estimates: Sequence[Estimate] = (),
+    others: Sequence[Subject] = (),
 ) -> Iterator[Remedy]:
     """`estimates` are those that were refused; `others` the same model in other files, such as a quantised one."""
-    yield from _shorter_context(subject, question, estimates)
+    yield from _shorter_context(subject, _nearest(question, refused), estimates)
     yield from _more_devices(subject, question)
     for other in others:
         yield from _other_source(other, question)
+
+
+def _nearest(question: Question, refused: Unplaceable) -> Question:
+    """Many contexts are tried, so on a thousand workers only the nearest are asked; one that fits there does fit."""
+    found = [question.node(reason.worker) for reason in refused.reasons[:NEAREST_WORKERS]]
+    nodes = tuple(node for node in found if node is not None)
+    if not nodes or question.wish.devices or any(claim.worker_count > 1 for claim in question.claims):
+        return question
+    return replace(question, known=nodes)
 
 
 def _shorter_context(subject: Subject, question: Question, estimates: Sequence[Estimate]) -> Iterator[Remedy]:

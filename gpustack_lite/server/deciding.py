@@ -33,7 +33,8 @@ _ROOM = frozenset({"memory", "whole_chip", "unified", "ram", "apart"})
 """Checks that fail for want of room: ending an older replica may help, nothing else would."""
 
 MOST_QUESTIONS = 20
-"""Remedies are looked for so often in one round, and as often again for instances that have none yet."""
+QUESTIONED_WORKERS = 2000
+"""Remedies are looked for so often in one round, and on so many workers in all; as often again where none are yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,10 @@ class Round:
     """By question: the reasons with their numbers, and what would help."""
     memo: Memo = field(default_factory=Memo)
     of_models: "dict[int, OfModel]" = field(default_factory=dict)
+
+    @property
+    def most_questions(self) -> int:
+        return max(1, min(MOST_QUESTIONS, QUESTIONED_WORKERS // max(1, len(self.left))))
 
     def take(self, placement: Placement, asked: "Asked") -> None:
         about, id_ = asked.of_model.about, asked.instance.id or 0
@@ -293,7 +298,7 @@ def _explain(this_round: Round, asked: Asked, answer: Unplaceable) -> Explain:
     """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps its remedies."""
     key = (*asked.claims, repr(asked.of_model.wish), asked.name, asked.model.source, len(this_round.placed))
     before = asked.instance.remedies
-    if key not in this_round.told and len(this_round.told) >= MOST_QUESTIONS * (1 if before else 2):
+    if key not in this_round.told and len(this_round.told) >= this_round.most_questions * (1 if before else 2):
         kept = tuple(Remedy(each["code"], each["params"], each["change"]) for each in before)
         return _explained(asked.instance, answer, kept)
     if key not in this_round.told:
@@ -306,7 +311,7 @@ def _tell(question: Question, asked: Asked, answer: Unplaceable) -> tuple[Unplac
     if subject is None:
         return answer, offered(question, answer)
     told = with_numbers(subject, question, answer)
-    return told, offered(question, told, variants(subject, question, asked.estimates))
+    return told, offered(question, told, variants(subject, question, told, asked.estimates))
 
 
 def _holdings(snapshot: Snapshot) -> Iterator[Holding]:

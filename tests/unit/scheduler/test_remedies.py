@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpustack_lite.chips import GIB
 from gpustack_lite.domain import Claim, Params, Placement, PlacementWish, Reason, Remedy, Unplaceable
-from scheduler import Holding, Node, Question, answer, offered
+from scheduler import Holding, Node, Question, answer, ending, offered, place
 from scheduler.remedies import new_worker, with_good_readings
 from tests.unit.scheduler.factories import SPREAD, cards, claim, cpu_claim, device, node
 from tests.unit.scheduler.test_properties import claims, clusters, wishes
@@ -238,10 +238,27 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @given(asked=questions())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_remedy_that_is_offered_really_places(asked: Question) -> None:
     refused = answer(asked)
     if isinstance(refused, Placement):
         return
     for remedy in offered(asked, refused):
         assert isinstance(answer(applied(asked, remedy)), Placement), remedy
+
+
+def test_the_search_for_instances_to_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = 0
+
+    def counting(*given: Any, **more: Any) -> Placement | Unplaceable:
+        nonlocal tried
+        tried += 1
+        return place(*given, **more)
+
+    monkeypatch.setattr(ending, "place", counting)
+    workers = [cards(f"w{i:02}", 0) for i in range(40)]
+    held = tuple(holding(i * 40 + k, f"w{i:02}", 0, 0) for i in range(40) for k in range(40))
+    asked = question(workers, claim(30), holdings=held)
+    refused = Unplaceable(tuple(Reason(each.name, "memory", "not_enough_device_memory") for each in workers))
+    assert list(ending.fewest_to_end(asked, refused)) == []
+    assert tried <= ending.MOST_TRIALS + ending.MOST_WORKERS * 40

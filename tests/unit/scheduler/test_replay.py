@@ -13,7 +13,7 @@ from tests.unit.scheduler.test_remedies import questions
 
 
 @given(asked=questions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_same_answer_and_the_same_remedies(asked: Question) -> None:
     again = replay.question(json.loads(json.dumps(replay.document(asked))))
     found = answer(asked)
