@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from gpustack_lite.domain import Device, ModelFacts, Sentence
+from gpustack_lite.domain import Device, ModelFacts, Params, Sentence
 from gpustack_lite.planning.subject import Subject
+from scheduler import Node
 
 _NO_BFLOAT16 = ("310P",)
 """vllm-ascend refuses: "This device does not support bfloat16" (case 11 of its issues: #641, #752, #37)."""
 _NO_FP8 = ("310P", "910B", "910A", "910PRO")
 """Chips whose matrix units know no 8-bit floats. 910C and later are left to the engine."""
+_BROUGHT = ("huggingface:", "modelscope:", "http://", "https://")
 _FLOAT8 = frozenset({"fp8", "mxfp4", "nvfp4"})
 _ENGINES_READ: dict[str, frozenset[str]] = {
     "mindie": frozenset({"ascend"}),
@@ -16,13 +18,30 @@ _ENGINES_READ: dict[str, frozenset[str]] = {
 """Quantisations that an engine reads, of those about which we are sure."""
 
 
-def cautions(subject: Subject, devices: Iterable[Device]) -> tuple[Sentence, ...]:
-    """`devices` are those it would get, or all that there are where it gets none."""
+def cautions(subject: Subject, devices: Iterable[Device], workers: Iterable[Node] = ()) -> tuple[Sentence, ...]:
+    """`devices` and `workers` are those it would get, or all that there are where it gets none."""
     facts = subject.facts
     if facts is None:
         return (Sentence("facts_unknown", {"source": subject.source}),) if subject.backend.needs_facts else ()
     chips = sorted({device.chip for device in devices})
-    return (*_of_files(facts), *_of_engine(subject, facts), *_of_chips(facts, subject, chips))
+    return (
+        *_of_files(facts),
+        *_of_engine(subject, facts),
+        *_of_chips(facts, subject, chips),
+        *_of_disk(facts, subject.source, workers),
+    )
+
+
+def _of_disk(facts: ModelFacts, source: str, workers: Iterable[Node]) -> Iterator[Sentence]:
+    """Only what has to be brought: a path is there already. Of many workers the one with most room speaks."""
+    needed, rooms = facts.download_bytes, [(each.room_on_disk_bytes, each.name) for each in workers]
+    known = [(room, name) for room, name in rooms if room is not None]
+    if needed is None or not known or not source.startswith(_BROUGHT):
+        return
+    room, name = max(known)
+    if room < needed:
+        params: Params = {"worker": name, "download_bytes": needed, "free_bytes": max(0, room)}
+        yield Sentence("download_exceeds_disk", params)
 
 
 def _of_files(facts: ModelFacts) -> Iterator[Sentence]:

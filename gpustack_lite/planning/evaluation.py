@@ -51,7 +51,7 @@ def evaluate(
     about = around.about or about_of(subject, estimates, name)
     question = Question(around.bare, claims, wish, subject.name, around.holdings, about, around.known)
     found = answer(question) if refusal is None else _refused(refusal)
-    warnings = cautions(subject, _devices(question, found))
+    warnings = cautions(subject, _devices(question, found), _workers(question, found))
     if isinstance(found, Placement):
         return Evaluation(subject, question, _estimate_of(estimates, found.claim, wish), found, (), warnings)
     found = with_numbers(subject, question, found)
@@ -87,6 +87,12 @@ def _devices(question: Question, found: Placement | Unplaceable) -> list[Any]:
         return everywhere
     taken = set(found.addresses)
     return [device for node in question.bare for device in node.devices if f"{node.name}:{device.index}" in taken]
+
+
+def _workers(question: Question, found: Placement | Unplaceable) -> tuple[Node, ...]:
+    if not isinstance(found, Placement):
+        return question.nodes
+    return tuple(node for part in found.parts if (node := question.node(part.worker)) is not None)
 
 
 def document(found: Evaluation) -> Document:

@@ -1,6 +1,7 @@
 """Does it fit? Against figures of real models, on devices that are only described."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,25 @@ def test_two_cards_where_one_was_asked_for() -> None:
     assert more.change == {"options": {"tensor-parallel-size": 2}}
 
 
+@pytest.mark.parametrize("backend", ["vllm", "vllm_ascend", "mindie", "sglang"])
+@pytest.mark.parametrize("model", ["Qwen2.5-7B", "Qwen3-14B", "Qwen3-32B", "Llama-3.1-70B"])
+@pytest.mark.parametrize("spec", ["1x{chip}-24G", "2x{chip}-32G", "8x{chip}-64G"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_model_len": 32_768}, {"tensor_parallel_size": 1}, {"max_model_len": 32_768, "tensor_parallel_size": 1}],
+)
+def test_every_change_of_options_that_is_offered_does_fit(
+    backend: str, model: str, spec: str, options: dict[str, Any]
+) -> None:
+    node = worker(spec.format(chip="910B3" if backend in {"vllm_ascend", "mindie"} else "H20"))
+    asking = subject(model, node, backend, **options)
+    found = evaluate(asking, Surroundings((node,)), PlacementWish())
+    for remedy in found.remedies:
+        if "options" in remedy.change:
+            changed = asking.changed(**remedy.change["options"])  # type: ignore[arg-type]
+            assert isinstance(evaluate(changed, Surroundings((node,)), PlacementWish()).answer, Placement), remedy
+
+
 def test_an_instance_that_is_in_the_way_is_named() -> None:
     node = worker("1x910B3-64G")
     asking = subject("Qwen3-14B", node)
@@ -102,6 +122,16 @@ def test_warnings_name_what_the_chip_cannot() -> None:
     codes = {each.code for each in asked("Qwen3-32B-FP8", "8x910B3-64G").warnings}
     assert "quantization_unsupported" in codes
     assert "dtype_unsupported" in {each.code for each in asked("Qwen3-0.6B", "1x310P-24G").warnings}
+
+
+@pytest.mark.parametrize(("source", "is_told"), [("huggingface:Qwen/Qwen3-14B", True), ("/models/Qwen3-14B", False)])
+def test_a_download_that_the_disk_cannot_hold_is_told(source: str, is_told: bool) -> None:
+    node = replace(worker("8x910B3-64G"), disk_free_bytes=GIB)
+    asking = subject("Qwen3-14B", node)
+    assert asking.facts is not None
+    asking = replace(asking, source=source, facts=replace(asking.facts, download_bytes=28 * GIB))
+    codes = {each.code for each in evaluate(asking, Surroundings((node,)), PlacementWish()).warnings}
+    assert ("download_exceeds_disk" in codes) == is_told
 
 
 def test_every_sentence_of_an_answer_is_known() -> None:
