@@ -169,6 +169,9 @@ def _patched_wish(wish: PlacementWish, change: dict[str, Any]) -> PlacementWish:
     return replace(
         wish,
         devices=tuple(change.get("devices", wish.devices)),
+        workers=tuple(change.get("workers", wish.workers)),
+        chips=tuple(change.get("chips", wish.chips)),
+        apart=bool(change.get("apart", wish.apart)),
         share_chips=bool(change.get("share_chips", wish.share_chips)),
         worker_labels={key: value for key, value in labels.items() if value is not None},
     )
@@ -209,6 +212,9 @@ def applied(asked: Question, remedy: Remedy) -> Question:
         "mend_devices": lambda node: _devices(node, params["devices"], health="ok"),
         "uncordon": lambda node: _devices(node, params["devices"], schedulable=True),
         "ask_doctor": with_good_readings,
+        "resume_worker": lambda node: replace(node, drained=False),
+        "wait_for_reading": lambda node: replace(node, reading_age_seconds=0.0),
+        "free_disk": lambda node: replace(node, disk_free_bytes=(node.disk_free_bytes or 0) + params["missing_bytes"]),
         "free_ram": lambda node: replace(
             node, ram_foreign_bytes=(node.ram_foreign_bytes or 0) - params["missing_bytes"]
         ),
