@@ -18,7 +18,13 @@ RANKS: tuple[str, ...] = (
     *("allow_workers", "allow_chips", "allow_together", "resume_worker", "wait_for_reading"),
     *("uncordon", "change_labels", "label_worker", "stop_instances", "free_device_memory", "free_ram", "free_disk"),
     *("start_worker", "bring_backend", "mend_devices", "ask_doctor"),
-    *("join_worker_with_devices", "join_worker_with_ram", "join_worker", "join_labelled_worker"),
+    *(
+        "use_more_devices_elsewhere",
+        "join_worker_with_devices",
+        "join_worker_with_ram",
+        "join_worker",
+        "join_labelled_worker",
+    ),
 )
 """Nearest first: a change of the model, then of a worker, then the end of something else, then new hardware."""
 _IMAGINED_BYTES = 1024**5

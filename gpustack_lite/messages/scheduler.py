@@ -156,6 +156,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Spread a replica over {device_count} devices: that fits on {worker}.",
         "让一个副本使用 {device_count} 个设备：可放入 {worker}。",
     ),
+    "use_more_devices_elsewhere": (
+        "Spread a replica over {device_count} devices, and join a worker that has {device_count} x {chips} with "
+        "{needed_bytes} of free memory each.",
+        "让一个副本使用 {device_count} 个设备，并加入一个有 {device_count} 个 {chips} 且每个可用显存 {needed_bytes} "
+        "的工作节点。",
+    ),
     "use_variant": (
         "Use the variant {source}: that fits on {worker}.",
         "使用变体 {source}：可放入 {worker}。",

@@ -6,7 +6,8 @@ from dataclasses import replace
 from backends.base import Estimate
 from gpustack_lite.domain import Claim, Params, Placement, Remedy, Unplaceable
 from gpustack_lite.planning.subject import CONTEXT_OPTIONS, TENSOR_OPTIONS, Subject
-from scheduler import Question, place
+from scheduler import Question, least_demanding, place
+from scheduler.remedies import new_worker
 
 STEP = 256
 SHORTEST = 512
@@ -87,16 +88,32 @@ def _more_devices(subject: Subject, question: Question) -> Iterator[Remedy]:
     given, option = subject.given(TENSOR_OPTIONS), subject.tensor_option
     if option is None or not (given or subject.picked_count):
         return
-    free = replace(subject.changed(**dict.fromkeys(given)), picked_count=None)
-    wish = replace(question.wish, devices=())
-    placement = _placed(replace(question, wish=wish), free.claims())
-    if placement is not None and placement.claim.device_count > 1:
-        count = placement.claim.device_count * placement.claim.worker_count
+    claims = replace(subject.changed(**dict.fromkeys(given)), picked_count=None).claims()
+    free = replace(question, wish=replace(question.wish, devices=()), claims=claims)
+    placement = _placed(free, claims)
+    elsewhere = _on_a_new_worker(free) if placement is None and claims else None
+    claim = placement.claim if placement else elsewhere
+    if claim is None or claim.device_count < 2:
+        return
+    count = claim.device_count * claim.worker_count
+    change: dict[str, object] = {"options": {**dict.fromkeys(given), option: count}}
+    if question.wish.devices:
+        change["placement"] = {"devices": []}
+    if placement is not None:
         params: Params = {"device_count": count, "worker": placement.leader.worker}
-        change: dict[str, object] = {"options": {**dict.fromkeys(given), option: count}}
-        if question.wish.devices:
-            change["placement"] = {"devices": []}
         yield Remedy("use_more_devices", params, change)
+    else:
+        chips = ", ".join(sorted(claim.chips or claim.device_kinds))
+        sizes: Params = {"device_count": count, "chips": chips, "needed_bytes": claim.bytes_per_device}
+        yield Remedy("use_more_devices_elsewhere", sizes, change)
+
+
+def _on_a_new_worker(question: Question) -> Claim | None:
+    """The least demanding claim, where a worker made for it would take it."""
+    claim = least_demanding(question.claims, question.wish)
+    node = new_worker(claim, question.backend, question.wish.worker_labels)
+    answer = place((node,), (claim,), question.wish, backend=question.backend, about=question.about)
+    return claim if isinstance(answer, Placement) else None
 
 
 def _other_source(other: Subject, question: Question) -> Iterator[Remedy]:

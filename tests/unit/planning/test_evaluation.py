@@ -95,9 +95,17 @@ def test_every_change_of_options_that_is_offered_does_fit(
     asking = subject(model, node, backend, **options)
     found = evaluate(asking, Surroundings((node,)), PlacementWish())
     for remedy in found.remedies:
-        if "options" in remedy.change:
+        if "options" in remedy.change and remedy.code != "use_more_devices_elsewhere":
             changed = asking.changed(**remedy.change["options"])  # type: ignore[arg-type]
             assert isinstance(evaluate(changed, Surroundings((node,)), PlacementWish()).answer, Placement), remedy
+
+
+def test_more_devices_than_any_worker_has_are_asked_for_with_a_worker() -> None:
+    (remedy,) = asked("Qwen3-32B", "1x910B3-24G", tensor_parallel_size=1).remedies
+    assert remedy.code == "use_more_devices_elsewhere"
+    count = remedy.params["device_count"]
+    bigger = asked("Qwen3-32B", f"{count}x910B3-24G", **{"tensor_parallel_size": count})
+    assert isinstance(bigger.answer, Placement)
 
 
 def test_an_instance_that_is_in_the_way_is_named() -> None:
