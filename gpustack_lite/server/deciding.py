@@ -235,9 +235,14 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
     found.backend, found.name = backend, model.backend or backend.name
     found.subject = Subject(model.source, largest, backend, found.name, model.options, devices, picked)
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
-    found.estimates = found.subject.estimates()
+    found.estimates = _of_one_worker(found.subject.estimates())
     heads = None if largest is None else largest.head_count
     found.about = About(model.name, model.source, heads, numbers_of(found.estimates))
+
+
+def _of_one_worker(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """An instance has one worker: what its followers held elsewhere would be given away again."""
+    return tuple([each for each in estimates if each.claim.worker_count == 1])
 
 
 def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:

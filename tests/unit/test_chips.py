@@ -64,6 +64,19 @@ def test_the_kind_follows_from_the_name(chip: str, kind: str) -> None:
     assert kind_of(chip) == kind
 
 
+@pytest.mark.parametrize(
+    ("spec", "groups"),
+    [
+        ("8x910B3-64G", ["hccs-0"] * 4 + ["hccs-1"] * 4),
+        ("4x310PDuo-48G", ["duo-0", "duo-0", "duo-1", "duo-1"]),
+        ("2x910B3-64G,2x910B4-32G", ["hccs-0", "hccs-0", "hccs-1", "hccs-1"]),
+        ("2xH100-80G", [None, None]),
+    ],
+)
+def test_declared_devices_come_in_the_groups_of_real_hosts(spec: str, groups: list[str | None]) -> None:
+    assert [each.group for each in declared_devices("w1", parse_spec(spec))] == groups
+
+
 def test_declared_devices_are_numbered_through_and_say_that_they_are_simulated() -> None:
     devices = declared_devices("w1", parse_spec("2x910B3-64G,1x310P3-24G"))
     assert [device.address for device in devices] == ["w1:0", "w1:1", "w1:2"]

@@ -121,3 +121,11 @@ async def test_an_empty_worker_is_deleted_at_once_and_its_credential_with_it(
     async with api.client(credential) as worker:
         answer = await worker.get("/api/agent/v1/assignment")
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "worker_unknown")
+
+
+async def test_a_worker_is_drained_and_takes_instances_again(api: Api, client: httpx.AsyncClient) -> None:
+    await join(client)
+    for verb, is_drained in (("drain", True), ("drain", True), ("resume", False)):
+        assert (await client.post(f"{WORKERS}/w1/{verb}")).json()["drained"] is is_drained
+    told = [each["kind"] for each in (await client.get("/api/v1/events")).json()["items"]]
+    assert told[:3] == ["worker_resumed", "worker_drained", "worker_joined"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpustack_lite.chips import GIB
 from gpustack_lite.domain import Claim, Device, Part, Placement, PlacementWish, Unplaceable
 from scheduler import About, Memo, Node, occupied, place, release, reserve
+from scheduler.checks import OF_MACHINES, OF_WORKERS, Ask, View, allowed_chips
 from tests.unit.scheduler.factories import device
 
 CHIPS = ("910B3", "310P", "H100", "MI300")
@@ -84,6 +85,7 @@ wishes = st.builds(
     share_chips=st.booleans(),
 )
 QWEN = About("qwen", "hf:q")
+OF_POOLS = frozenset({"kind", "chip", "count", "health", "reading", "memory", "whole_chip", "unified"})
 
 
 def device_fits(each: Device, claimed: int) -> bool:
@@ -186,6 +188,20 @@ def test_what_was_taken_is_given_back_and_nothing_else(
     back = release(reserve(cluster, answer, QWEN), answer, QWEN)
     for before, after in zip(cluster, back, strict=True):
         assert (before.pools, before.free_ram_bytes, before.models) == (after.pools, after.free_ram_bytes, after.models)
+
+
+@given(seen=nodes("w0"), asked=claims(), wish=wishes)
+@settings(max_examples=300, deadline=None)
+def test_the_short_ways_through_the_checks_agree_with_the_checks(seen: Node, asked: Claim, wish: PlacementWish) -> None:
+    """Whoever is placed passed every check of workers and machines, and who is not has the first that fails."""
+    wish = replace(wish, devices=(), workers=())
+    answer = place([seen], [replace(asked, worker_count=1)], wish, about=QWEN)
+    whole = View(seen, Ask(asked, wish, about=QWEN, chips=allowed_chips(asked, wish)), ())
+    failed = [reason for check in (*OF_WORKERS, *OF_MACHINES) if (reason := check(whole)) is not None]
+    if isinstance(answer, Placement):
+        assert failed == []
+    elif answer.reasons[0].check not in OF_POOLS:
+        assert answer.reasons[0] == failed[0]
 
 
 @given(cluster=clusters(), newcomer=nodes("w8"), asked=st.lists(claims(), min_size=1, max_size=3), wish=wishes)

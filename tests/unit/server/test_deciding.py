@@ -1,5 +1,6 @@
 """A round of placements, decided on a snapshot."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -210,3 +211,11 @@ def test_an_explanation_that_the_row_holds_already_is_no_news() -> None:
     waiting.said, waiting.reasons = why.said, why.reasons
     waiting.reason_counts, waiting.remedies = why.reason_counts, why.remedies
     assert news(snapshot([waiting]), [why]) == []
+
+
+def test_a_higher_priority_is_asked_first_and_ends_nothing() -> None:
+    late = a_model(id=2, name="late", placement={"priority": 5}, **FAKE)
+    seen = snapshot([an_instance(1), an_instance(2, model_id=2, model_name="late")])
+    decisions = decide(replace(seen, models={1: a_model(**FAKE), 2: late}), START)
+    assert [type(each) for each in decisions] == [Place, Explain]
+    assert [getattr(each, "instance_id", None) for each in decisions] == [2, 1]
