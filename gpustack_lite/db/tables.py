@@ -6,7 +6,7 @@ Ids are never used again (AUTOINCREMENT), so that a late message about a deleted
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator, text
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator
 from sqlmodel import Field, SQLModel
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
@@ -316,9 +316,6 @@ class GatewayRow(SQLModel, table=True):
     seen_at: datetime = Field(sa_type=UtcTime)
 
 
-_IS_SHOWN = text("shown_id IS NOT NULL")
-
-
 class UsageRecord(SQLModel, table=True):
     """One request. The primary key makes a batch that is sent twice count once."""
 
@@ -326,7 +323,7 @@ class UsageRecord(SQLModel, table=True):
     __table_args__ = (
         Index("usage_by_time", "started_at"),
         Index("usage_by_user", "user_id", "started_at"),
-        Index("usage_by_shown_id", "shown_id", sqlite_where=_IS_SHOWN, postgresql_where=_IS_SHOWN),
+        Index("usage_by_shown_id", "shown_id"),
     )
     request_id: str = Field(primary_key=True)
     key_id: int | None = None

@@ -83,10 +83,11 @@ async def test_a_round_that_was_decided_on_an_old_snapshot_is_not_written(db: Da
 
 async def test_a_server_whose_epoch_has_passed_places_nothing(db: Database, ports: Ports, clock: ManualClock) -> None:
     old = await make_cluster(db, ports, "a")
-    await old.add_worker()
+    worker = await old.add_worker()
     await old.add_model()
     await replicas.step(old.core)
     clock.advance(2000)
+    await worker.beat()
     new = await make_cluster(db, ports, "b")
     with pytest.raises(Refusal, match="not_leading"):
         await placements.step(old.core)

@@ -67,6 +67,8 @@ ADMIN = {
     ("POST", "/api/v1/models/{ref:path}/start"),
     ("POST", "/api/v1/models/{ref:path}/stop"),
     ("DELETE", "/api/v1/instances/{ref}"),
+    ("GET", "/api/v1/instances/{ref}/decision"),
+    ("POST", "/api/v1/evaluate"),
     ("POST", "/api/v1/workers/token"),
     ("POST", "/api/v1/workers/{ref}/drain"),
     ("POST", "/api/v1/workers/{ref}/resume"),

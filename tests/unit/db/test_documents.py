@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from gpustack_lite.db.documents import MASK, event_document, instance_document, localise, model_document
+from gpustack_lite.db.documents import MASK, event_document, instance_document, model_document
 from gpustack_lite.db.tables import Event
-from gpustack_lite.messages import CATALOGUE
+from gpustack_lite.messages import CATALOGUE, localise
 from tests.fakes.clock import START
 from tests.fakes.rows import a_model, a_placed_instance, an_instance
 

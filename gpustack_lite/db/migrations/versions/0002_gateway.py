@@ -43,8 +43,7 @@ def _widen() -> None:
     op.add_column("usage", sa.Column("shown_id", sa.String(), nullable=True))
     op.add_column("usage", sa.Column("worker", sa.String(), nullable=True))
     op.create_index("usage_by_user", "usage", ["user_id", "started_at"])
-    shown = sa.text("shown_id IS NOT NULL")
-    op.create_index("usage_by_shown_id", "usage", ["shown_id"], sqlite_where=shown, postgresql_where=shown)
+    op.create_index("usage_by_shown_id", "usage", ["shown_id"])
     _daily()
 
 
