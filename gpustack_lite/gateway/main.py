@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from gpustack_lite import certificates, descriptors
+from gpustack_lite import certificates, descriptors, heap
 from gpustack_lite.certificates import Certificates
 from gpustack_lite.gateway.leaving import Leaving
 from gpustack_lite.gateway.parts import Chore, Parts
@@ -35,6 +35,7 @@ def run(
 ) -> None:
     """Until SIGTERM (finish what runs, at most 30 s) or SIGHUP (finish what runs) has been obeyed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    heap.give_back_large()
     me = ports.processes.identify(os.getpid())
     if me is None:
         raise RuntimeError("this process cannot see itself in /proc")
