@@ -1,6 +1,7 @@
 """Files of people: taken in without holding them in memory, shown, and removed."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from typing import Any
 
@@ -42,13 +43,12 @@ async def _receive(context: Context, caller: Caller, request: Request, limit: in
     file_id = "file-" + context.ports.randomness.unique_id().replace("-", "")
     try:
         incoming = await asyncio.to_thread(FileStore(context.data_dir).incoming, file_id)
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(incoming.discard)
             size = await _pour(request, form, incoming, limit)
             row = _row(context, caller, file_id, form.end(), size)
             await asyncio.to_thread(incoming.keep)
-        except BaseException:
-            incoming.discard()
-            raise
+            undo.pop_all()
     except OSError as error:
         raise Refusal("upload_disk_failed", status=507, why=error.strerror or str(error)) from error
     await _note(context, row)

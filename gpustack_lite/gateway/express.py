@@ -71,12 +71,7 @@ class Express:
         """The request is under way, or nothing has happened."""
         head, parts = call.head, self.inference
         path = head.path
-        if (
-            path not in PATHS
-            or not call.keep_alive
-            or call.door.flow.write_paused
-            or not _SPECIAL.isdisjoint(call.headers)
-        ):
+        if path not in PATHS or not call.is_patient or not _SPECIAL.isdisjoint(call.headers):
             return None
         try:
             credential = parts.gate.admit(call)
@@ -87,7 +82,7 @@ class Express:
         if plan is None or parts.turns.has_lines or not self._has_idle(plan):
             return None
         body = call.whole_body
-        if plan.reads is not None and splicing.is_misspelt(body, plan.reads):
+        if not parts.uploads.has_room(len(body)) or (plan.reads is not None and splicing.is_misspelt(body, plan.reads)):
             return None
         ask = Ask(credential, path, len(body), asked.most_tokens, asked.is_stream, body)
         place = parts.turns.take(plan.routes, ask)

@@ -13,6 +13,10 @@ class Uploads:
         self.most_held_bytes = limit_bytes * _BODIES_AT_ONCE
         self.held_bytes = 0
 
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether a body of this size may be held: what `Upload.read` refuses otherwise, and says why."""
+        return size_bytes <= self.limit_bytes and self.held_bytes + size_bytes <= self.most_held_bytes
+
     def held(self, call: Call) -> "Upload":
         """For `with`: the body counts as held until `let_go`, at the latest until the `with` is left."""
         return Upload(self, call)

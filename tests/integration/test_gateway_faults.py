@@ -258,3 +258,10 @@ async def test_a_slow_engine_is_given_up_after_the_setting(tmp_path: Path) -> No
         received = await world.raw(world.raw_chat(stream=True))
         assert b"word" in received
         assert b'"code":"engine_timeout"' in received
+
+
+async def test_a_small_limit_on_bodies_holds_on_every_way(tmp_path: Path) -> None:
+    """Also where an engine's connection is idle and the head is known, so that nothing has to be waited for."""
+    async with World(tmp_path, request_body_bytes=1000) as world:
+        answers = [await world.chat(user=text) for text in ("short", "short", "x" * 2000, "short")]
+    assert [each.status_code for each in answers] == [200, 200, 413, 200]

@@ -71,3 +71,14 @@ async def test_a_client_that_leaves_gives_back_what_it_held() -> None:
     with pytest.raises(ClientGone):
         await read(uploads, Sender(b"x", leaves=True))
     assert uploads.held_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("held", "size", "has_room"),
+    [(0, 10, True), (0, 11, False), (150, 10, True), (151, 10, False)],
+    ids=["the largest", "larger", "the last", "one too many"],
+)
+def test_the_short_way_asks_before_it_holds(held: int, size: int, has_room: bool) -> None:
+    uploads = Uploads(10)
+    uploads.held_bytes = held
+    assert uploads.has_room(size) is has_room
