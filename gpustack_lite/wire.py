@@ -72,6 +72,41 @@ class DeviceReport(Wire):
     group: str | None = None
     numa: int | None = None
     unified_memory: bool = False
+    fault: "FaultReport | None" = None
+
+
+class FaultReport(Wire):
+    """What a device or its driver says is wrong: the tool's own code, and what follows from it."""
+
+    code: str
+    action: Literal["ignore", "retry", "restart", "isolate"]
+    """`restart`: the instances on it are drained and started anew; `isolate`: placed again elsewhere."""
+    said: Said
+    since: datetime | None = None
+
+
+class ToolReport(Wire):
+    """One program or library that was asked for devices: what was run, and what it said where that was no list."""
+
+    command: str
+    status: Literal["pass", "warn", "fail"]
+    said: Said | None = None
+    remedy: Said | None = None
+
+
+class HostReport(Wire):
+    """Versions that decide which engine builds can run; None where the machine does not say."""
+
+    os: str | None = None
+    arch: str | None = None
+    libc: str | None = None
+    container: str | None = None
+    """docker, podman, kubernetes, lxc ... where the worker itself runs in one."""
+    driver: str | None = None
+    firmware: str | None = None
+    cann: str | None = None
+    nvidia_driver: str | None = None
+    cuda: str | None = None
 
 
 class BackendVersionReport(Wire):
@@ -99,6 +134,8 @@ class Heartbeat(Wire):
     simulated: bool = False
     devices: tuple[DeviceReport, ...] = ()
     backend_versions: tuple[BackendVersionReport, ...] = ()
+    host: HostReport = HostReport()
+    tools: tuple[ToolReport, ...] = ()
 
 
 class AssignedInstance(Wire):
@@ -122,6 +159,26 @@ class AssignedInstance(Wire):
     """Its engine is to be ended if it is of this attempt or an earlier one: gateways found that it answers nothing."""
 
 
+class AssignedFiles(Wire):
+    """Files of a repository that this worker is to hold, to hold but not fetch further (paused), or to delete."""
+
+    id: int
+    source: str
+    revision: str | None = None
+    include: tuple[str, ...] = ()
+    wanted: Literal["present", "paused", "absent"] = "present"
+
+
+class AssignedEngine(Wire):
+    """A build of an engine that this worker is to have."""
+
+    backend: str
+    version: str
+    device_kind: DeviceKind
+    recipe: dict[str, Any] = Field(default_factory=dict)
+    is_default: bool = False
+
+
 class Assignment(Wire):
     """GET /assignment?after=REV&epoch=E: the complete desired state of one worker, sent when newer than (epoch, after).
 
@@ -132,6 +189,8 @@ class Assignment(Wire):
     revision: int
     instances: tuple[AssignedInstance, ...] = ()
     inspect: tuple[str, ...] = ()
+    files: tuple[AssignedFiles, ...] = ()
+    engines: tuple[AssignedEngine, ...] = ()
 
 
 class Progress(Wire):
@@ -141,6 +200,32 @@ class Progress(Wire):
     bytes_done: int | None = None
     bytes_total: int | None = None
     fraction: float | None = None
+
+
+class Measured(Wire):
+    """What an engine really allocated, from its own log lines and from readings of the devices; None: not said."""
+
+    weights_bytes: int | None = None
+    kv_bytes: int | None = None
+    kv_bytes_per_token: int | None = None
+    activation_bytes: int | None = None
+    overhead_bytes: int | None = None
+    bytes_per_device: int | None = None
+    """The largest of its devices."""
+    ram_bytes: int | None = None
+
+
+class FilesStatus(Wire):
+    """How far one of `Assignment.files` has come."""
+
+    id: int
+    state: Literal["waiting", "downloading", "paused", "ready", "failed", "deleting", "gone"]
+    said: Said | None = None
+    path: str | None = None
+    commit: str | None = None
+    size_bytes: int | None = None
+    done_bytes: int | None = None
+    bytes_per_second: float | None = None
 
 
 class InstanceStatus(Wire):
@@ -161,6 +246,7 @@ class InstanceStatus(Wire):
     """argv and env names of the LaunchSpec, secrets masked, for `instances show`."""
     seconds: float | None = None
     """How long the state before this one lasted."""
+    measured: Measured | None = None
 
 
 class FactsReport(Wire):
@@ -178,6 +264,7 @@ class StatusReport(Wire):
     revision: int
     instances: tuple[InstanceStatus, ...] = ()
     facts: tuple[FactsReport, ...] = ()
+    files: tuple[FilesStatus, ...] = ()
 
 
 class LogRequest(Wire):
@@ -205,6 +292,18 @@ class Limits(Wire):
     tokens_per_day: int | None = None
     tokens_per_month: int | None = None
     timezone: str = "UTC"
+
+
+class Autoscale(Wire):
+    """How many replicas a model may have, and when it gets one more or one fewer."""
+
+    min: int
+    max: int
+    in_flight_per_replica: float | None = None
+    """The load that one replica should carry; None: the slots of its engine."""
+    up_seconds: float = 30.0
+    """How long the load must be above it."""
+    down_seconds: float = 300.0
 
 
 class Serving(Wire):

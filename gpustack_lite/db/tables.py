@@ -6,7 +6,7 @@ Ids are never used again (AUTOINCREMENT), so that a late message about a deleted
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
@@ -117,6 +117,12 @@ class Model(SQLModel, table=True):
     asleep: bool = False
     """Stopped for lack of requests; the next one wakes it."""
     used_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    autoscale: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Autoscale: `replicas` is then what it last decided."""
+    source_revision: str | None = None
+    """The branch, tag or commit of a hub's repository; None is the hub's default."""
+    include: list[str] = Field(default_factory=list, sa_type=JSON)
+    """Patterns of the files that are wanted of a repository; empty: what the backend needs."""
     generation: int = 1
     launch_generation: int = 1
     created_by: int | None = None
@@ -161,6 +167,10 @@ class Worker(SQLModel, table=True):
     """Nothing new is placed here; what runs goes on."""
     simulated: bool = False
     backend_versions: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    host: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    """wire.HostReport."""
+    tools: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    """wire.ToolReport of each program that was asked for devices."""
     state: str = "joining"
     """joining (no heartbeat yet), ready, silent."""
     assignment_revision: int = 0
@@ -190,6 +200,11 @@ class WorkerDevice(SQLModel, table=True):
     group: str | None = None
     numa: int | None = None
     unified_memory: bool = False
+    fault: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.FaultReport: what the device or its driver says is wrong with it."""
+    cordoned: bool = False
+    """By an administrator: nothing new is placed here. `fault` and health are the device's own."""
+    cordon_note: str | None = None
 
 
 class ModelInstance(SQLModel, table=True):
@@ -234,6 +249,8 @@ class ModelInstance(SQLModel, table=True):
     context_length: int | None = None
     simulated: bool = False
     launch: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    measured: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Measured: what its engine really allocated."""
     state_since: datetime = Field(sa_type=UtcTime)
     ready_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
@@ -248,6 +265,55 @@ class Inspection(SQLModel, table=True):
     answered_at: datetime | None = Field(default=None, sa_type=UtcTime)
     facts: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     refused: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+
+
+class Measurement(SQLModel, table=True):
+    """What a load really took; `key` says of which facts, options, engine version and chip."""
+
+    __tablename__ = "measurements"
+    key: str = Field(primary_key=True)
+    measured: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    measured_at: datetime = Field(sa_type=UtcTime)
+
+
+class ModelFile(SQLModel, table=True):
+    """The files of one repository at one revision on one worker. Wanted by the server, told of by the worker."""
+
+    __tablename__ = "model_files"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    worker_id: int = Field(index=True)
+    source: str
+    revision: str | None = None
+    include: list[str] = Field(default_factory=list, sa_type=JSON)
+    wanted: str = "present"
+    """present, paused or absent."""
+    state: str = "waiting"
+    """waiting, downloading, paused, ready, failed, deleting."""
+    said: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    path: str | None = None
+    commit: str | None = None
+    size_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    done_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    bytes_per_second: float | None = None
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    updated_at: datetime = Field(sa_type=UtcTime)
+
+
+class EngineVersion(SQLModel, table=True):
+    """A build of an engine that an administrator wants on the workers of one device kind."""
+
+    __tablename__ = "engine_versions"
+    __table_args__ = (UniqueConstraint("backend", "version", "device_kind"), _AUTOINCREMENT)
+    id: int | None = Field(default=None, primary_key=True)
+    backend: str
+    version: str
+    device_kind: str
+    recipe: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    is_default: bool = False
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
 
 
 class CustomBackend(SQLModel, table=True):
