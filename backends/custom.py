@@ -29,10 +29,20 @@ PLACEHOLDERS = frozenset(
 VISIBLE_DEVICES: Mapping[DeviceKind, tuple[str, ...]] = {
     "ascend": ("ASCEND_RT_VISIBLE_DEVICES",),
     "cuda": ("CUDA_VISIBLE_DEVICES",),
-    "rocm": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    "rocm": ("HIP_VISIBLE_DEVICES",),
+    "dcu": ("HIP_VISIBLE_DEVICES",),
+    "mlu": ("MLU_VISIBLE_DEVICES",),
+    "musa": ("CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"),
+    "corex": ("CUDA_VISIBLE_DEVICES",),
+    "maca": ("CUDA_VISIBLE_DEVICES",),
+    "metal": (),
     "cpu": (),
 }
-"""What each vendor's runtime reads (CANN, CUDA and ROCm documentation)."""
+"""What each vendor's runtime reads: documentation of CANN, CUDA and ROCm; gpustack-runtime's table for the others.
+
+ROCR_VISIBLE_DEVICES stays unset: ROCm renumbers after it, so that the same numbers in HIP_VISIBLE_DEVICES would name
+devices that are no longer there.
+"""
 
 _NAME = re.compile(r"^[a-z][a-z0-9_.-]{0,62}$")
 _OPTION_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
@@ -102,7 +112,7 @@ class CustomBackend:
 
 def visible_devices(devices: Sequence[Device]) -> dict[str, str]:
     """The variables that confine an engine to its devices."""
-    indices = ",".join(str(device.index) for device in devices)
+    indices = ",".join(device.visible_name for device in devices)
     return {variable: indices for device in devices for variable in VISIBLE_DEVICES[device.kind]}
 
 

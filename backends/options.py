@@ -16,7 +16,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")
 _FORBIDDEN_VARIABLES = re.compile(
     r"^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|PATH|HOME|SHELL|IFS|BASH_ENV|ENV|PYTHON.*|GPUSTACK_LITE_.*"
-    r"|(CUDA|HIP|ROCR|ASCEND_RT|NVIDIA|GGML_VK)_VISIBLE_DEVICES)$"
+    r"|(CUDA|HIP|ROCR|ASCEND_RT|ASCEND|NPU|MLU|MUSA|NVIDIA|GGML_VK)_VISIBLE_DEVICES)$"
 )
 _FLAG = re.compile(r"^[a-z][a-z0-9-]{2,63}$")
 _WORDS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}

@@ -101,7 +101,7 @@ class Sglang:
             argv=(placed.version.executable or "python3", "-m", "sglang.launch_server", "--config", config),
             env={
                 **placed.env,
-                "CUDA_VISIBLE_DEVICES": ",".join(str(each.index) for each in placed.devices),
+                "CUDA_VISIBLE_DEVICES": ",".join(each.visible_name for each in placed.devices),
                 "HF_HUB_OFFLINE": "1",
             },
             port=placed.port,

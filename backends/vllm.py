@@ -132,7 +132,7 @@ class Vllm:
 
     def _devices(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, str]:
         if placed.devices and placed.devices[0].kind != "cpu":
-            return {self.visible: ",".join(str(each.index) for each in placed.devices)}
+            return {self.visible: ",".join(each.visible_name for each in placed.devices)}
         if placed.facts is None:
             return {}
         return {"VLLM_CPU_KVCACHE_SPACE": str(_cpu_cache_gib(placed.facts, values, placed.context_length or 0))}

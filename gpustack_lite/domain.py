@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-DeviceKind = Literal["ascend", "cuda", "rocm", "cpu"]
+DeviceKind = Literal["ascend", "cuda", "rocm", "dcu", "mlu", "musa", "corex", "maca", "metal", "cpu"]
+"""Huawei, NVIDIA, AMD, Hygon, Cambricon, Moore Threads, Iluvatar, MetaX, Apple, and the CPU."""
 ModelKind = Literal["llm", "vlm", "embedding", "reranker", "classifier", "audio", "image", "unknown"]
 LayerKind = Literal["full", "sliding", "latent", "recurrent", "none"]
 WeightRole = Literal[
@@ -24,8 +25,17 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceProcess:
+    """A process on a device as its tool tells it: the name is cut and may be empty."""
+
+    pid: int
+    name: str = ""
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Device:
-    """One accelerator, or the CPU, of a worker. `index` is what the engine must be told."""
+    """One accelerator, or the CPU, of a worker. `index` is what the engine must be told, unless `visible_as` is set."""
 
     worker: str
     index: int
@@ -46,6 +56,17 @@ class Device:
     numa: int | None = None
     unified_memory: bool = False
     """Whether its memory is the machine's RAM: what the device takes is missing there."""
+    visible_as: str | None = None
+    """What the engine must be told where that is no index: the UUID of a MIG slice, the index of a second vendor."""
+    compute_capability: str | None = None
+    """Of NVIDIA's, such as 8.0: which builds of engines and which data types it can run."""
+    error_codes: tuple[str, ...] = ()
+    """As the device's tool spells them, such as 80E01801; empty where it tells none."""
+    processes: tuple[DeviceProcess, ...] = ()
+
+    @property
+    def visible_name(self) -> str:
+        return str(self.index) if self.visible_as is None else self.visible_as
 
     @property
     def address(self) -> str:

@@ -7,6 +7,7 @@ import mmap
 import os
 import random
 import secrets
+import selectors
 import signal
 import ssl
 import subprocess
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import psutil
 
@@ -86,6 +87,23 @@ class Completed:
     stderr: str
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program said within its deadline and its bound; `returncode` None: it did not end, or never began."""
+
+    stdout: str = ""
+    stderr: str = ""
+    returncode: int | None = None
+    ended_by: Literal["itself", "deadline", "bound", "not_started", "still_hanging"] = "itself"
+    """`still_hanging`: an earlier run of the same program cannot be killed, so that no second one was started."""
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both streams: tools disagree about which one an error belongs to."""
+        return f"{self.stdout}\n{self.stderr}" if self.stderr.strip() else self.stdout
+
+
 class Processes(Protocol):
     def spawn(
         self,
@@ -127,6 +145,20 @@ class Processes(Protocol):
         """
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed: ...
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        deadline_seconds: float = 20,
+        most_bytes: int = 1 << 20,
+    ) -> Answer:
+        """Run a program that may hang, even in the kernel, or talk without end; it never raises and always returns.
+
+        The caller waits for the deadline and a second at most. Blocks: not for an event loop's thread.
+        """
 
 
 class SystemClock:
@@ -247,6 +279,7 @@ class SystemProcesses:
     def __init__(self) -> None:
         self._boot_id = _boot_id()
         self._exit_codes: dict[int, int] = {}
+        self._hanging: list[tuple[str, subprocess.Popen[bytes]]] = []
 
     def spawn(
         self,
@@ -375,6 +408,101 @@ class SystemProcesses:
             check=False,
         )
         return Completed(done.returncode, done.stdout, done.stderr)
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        deadline_seconds: float = 20,
+        most_bytes: int = 1 << 20,
+    ) -> Answer:
+        if self._is_still_hanging(argv[0]):
+            return Answer(ended_by="still_hanging")
+        try:
+            child = subprocess.Popen(
+                list(argv),
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return Answer(ended_by="not_started", why=getattr(error, "strerror", None) or str(error))
+        with child.stdout or contextlib.nullcontext(), child.stderr or contextlib.nullcontext():
+            said = _Listening(child, time.monotonic() + deadline_seconds, most_bytes)
+            said.listen()
+        if not _ended(child):
+            self._hanging.append((argv[0], child))
+        return said.answer()
+
+    def _is_still_hanging(self, program: str) -> bool:
+        self._hanging = [(name, child) for name, child in self._hanging if child.poll() is None]
+        return any(name == program for name, _ in self._hanging)
+
+
+class _Listening:
+    """Reads both streams of a child until it has ended, its time is over or it has said too much."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]", ends_at: float, most_bytes: int) -> None:
+        self._child = child
+        self._ends_at = ends_at
+        self._rest_bytes = most_bytes
+        self._said: dict[Any, bytearray] = {child.stdout: bytearray(), child.stderr: bytearray()}
+        self._ended_by: Literal["itself", "deadline", "bound"] = "itself"
+
+    def listen(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            for stream in self._said:
+                selector.register(stream, selectors.EVENT_READ)
+            while selector.get_map() and self._ended_by == "itself":
+                self._hear(selector)
+        if self._ended_by == "itself" and not _ended(self._child, max(0.0, self._ends_at - time.monotonic())):
+            self._ended_by = "deadline"  # it closed its streams and stays
+        if self._ended_by != "itself":
+            self._kill()
+
+    def _hear(self, selector: selectors.BaseSelector) -> None:
+        left = self._ends_at - time.monotonic()
+        ready = selector.select(min(left, 0.5)) if left > 0 else []
+        for key, _ in ready:
+            if chunk := os.read(key.fd, 1 << 16):
+                self._keep(key.fileobj, chunk)
+            else:
+                selector.unregister(key.fileobj)
+        if left <= 0:
+            self._ended_by = "deadline"
+        elif not ready and self._child.poll() is not None:
+            for stream in list(selector.get_map().values()):  # it has ended; somebody else holds its pipe
+                selector.unregister(stream.fileobj)
+
+    def _keep(self, stream: Any, chunk: bytes) -> None:
+        self._said[stream] += chunk[: self._rest_bytes]
+        self._rest_bytes -= len(chunk)
+        if self._rest_bytes < 0:
+            self._ended_by = "bound"
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        _ended(self._child)
+
+    def answer(self) -> Answer:
+        texts = [said.decode("utf-8", errors="replace") for said in self._said.values()]
+        code = self._child.returncode if self._ended_by == "itself" else None
+        return Answer(texts[0], texts[1], code, self._ended_by)
+
+
+def _ended(child: "subprocess.Popen[bytes]", seconds: float = 1.0) -> bool:
+    """One that hangs in the kernel outlives even KILL."""
+    try:
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _boot_id() -> str:

@@ -55,6 +55,12 @@ class Joined(Wire):
     credential: str
 
 
+class DeviceProcessReport(Wire):
+    pid: int
+    name: str = ""
+    memory_bytes: int | None = None
+
+
 class DeviceReport(Wire):
     index: int
     kind: DeviceKind
@@ -72,6 +78,9 @@ class DeviceReport(Wire):
     group: str | None = None
     numa: int | None = None
     unified_memory: bool = False
+    compute_capability: str | None = None
+    error_codes: tuple[str, ...] = ()
+    processes: tuple[DeviceProcessReport, ...] = ()
     fault: "FaultReport | None" = None
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import gpustack_lite
@@ -12,7 +12,7 @@ from gpustack_lite.domain import BackendVersion, Device
 from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.loop import attempt
 from gpustack_lite.ports import Identity
-from gpustack_lite.wire import BackendVersionReport, DeviceReport, Heartbeat
+from gpustack_lite.wire import BackendVersionReport, DeviceProcessReport, DeviceReport, Heartbeat
 from worker import readings
 from worker.devices.detect import Inventory
 from worker.link import PREFIX, ServerAddress
@@ -126,4 +126,7 @@ def _reported(device: Device) -> DeviceReport:
         group=device.group,
         numa=device.numa,
         unified_memory=device.unified_memory,
+        compute_capability=device.compute_capability,
+        error_codes=device.error_codes,
+        processes=tuple(DeviceProcessReport(**asdict(each)) for each in device.processes),
     )

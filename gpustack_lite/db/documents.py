@@ -112,6 +112,8 @@ def worker_document(worker: Worker, device_count: int | None = None) -> Document
         "simulated": worker.simulated,
         "backend_versions": worker.backend_versions,
         "device_count": device_count,
+        "host": worker.host,
+        "tools": worker.tools,
         "joined_at": iso(worker.joined_at),
         "seen_at": iso(worker.seen_at),
     }
@@ -142,6 +144,9 @@ def device_document(
         "group": device.group,
         "numa": device.numa,
         "unified_memory": device.unified_memory,
+        "compute_capability": device.compute_capability,
+        "error_codes": device.error_codes,
+        "processes": device.processes,
     }
 
 

@@ -152,4 +152,6 @@ def _device(worker: str, row: WorkerDevice) -> Device:
         group=row.group,
         numa=row.numa,
         unified_memory=row.unified_memory,
+        compute_capability=row.compute_capability,
+        error_codes=tuple(row.error_codes),
     )

@@ -200,6 +200,11 @@ class WorkerDevice(SQLModel, table=True):
     group: str | None = None
     numa: int | None = None
     unified_memory: bool = False
+    compute_capability: str | None = None
+    error_codes: list[str] = Field(default_factory=list, sa_type=JSON)
+    """As the device's tool spells them."""
+    processes: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    """wire.DeviceProcessReport."""
     fault: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.FaultReport: what the device or its driver says is wrong with it."""
     cordoned: bool = False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gpustack_lite.ports import Completed, Identity
+from gpustack_lite.ports import Answer, Completed, Identity
 
 
 class Population:
@@ -70,3 +70,14 @@ class Population:
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed:
         return Completed(0, "", "")
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        deadline_seconds: float = 20,
+        most_bytes: int = 1 << 20,
+    ) -> Answer:
+        return Answer(ended_by="not_started", why="No such file or directory")

@@ -4,7 +4,7 @@ import signal
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from gpustack_lite.ports import Completed, Identity
+from gpustack_lite.ports import Answer, Completed, Identity
 
 
 class FakeProcesses:
@@ -72,3 +72,14 @@ class FakeProcesses:
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 60) -> Completed:
         raise NotImplementedError
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        deadline_seconds: float = 20,
+        most_bytes: int = 1 << 20,
+    ) -> Answer:
+        return Answer(ended_by="not_started", why="No such file or directory")

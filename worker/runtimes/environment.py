@@ -37,6 +37,9 @@ _PREFIXES = (
     "ROCM_",
     "HIP_",
     "HSA_",
+    "MUSA_",
+    "MACA_",
+    "NEUWARE_",
     "HF_",
     "MODELSCOPE_",
     "TRANSFORMERS_",
@@ -44,6 +47,11 @@ _PREFIXES = (
     "OMP_",
 )
 _SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY")
+_FIXED = {"SPT_NOENV": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+"""SPT_NOENV keeps setproctitle (vLLM) from writing its title over the marker.
+
+CUDA numbers the fastest GPU first unless told otherwise; nvidia-smi, where our indices come from, goes by bus.
+"""
 _REFUSED_PREFIX = "GPUSTACK_LITE_"
 _REFUSED = frozenset({"LD_PRELOAD", "LD_AUDIT"})
 
@@ -77,10 +85,9 @@ def environment(
 ) -> dict[str, str]:
     """The backend's own variables win over the model's: they say which devices the engine may see.
 
-    SPT_NOENV keeps setproctitle (vLLM) from writing its title over the marker.
 
     Raises:
         Refusal: `env_not_allowed`.
     """
     check_model_env(model)
-    return {**inherited(ours), **model, **spec, "SPT_NOENV": "1", MARKER: marker}
+    return {**inherited(ours), **model, **spec, **_FIXED, MARKER: marker}

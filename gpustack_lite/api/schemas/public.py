@@ -248,6 +248,8 @@ class WorkerShape(Shape):
     simulated: bool
     backend_versions: list[dict[str, Any]]
     device_count: int | None
+    host: dict[str, Any]
+    tools: list[dict[str, Any]]
     joined_at: str
     seen_at: str | None
 
@@ -279,6 +281,9 @@ class DeviceShape(Shape):
     group: str | None
     numa: int | None
     unified_memory: bool
+    compute_capability: str | None
+    error_codes: list[str]
+    processes: list[dict[str, Any]]
 
 
 class KeyShape(Shape):

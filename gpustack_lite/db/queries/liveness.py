@@ -25,7 +25,7 @@ _NUMBERS = (
     "disk_free_bytes",
     "simulated",
 )
-_SHOWN = ("version", "simulated", "ram_total_bytes", "backend_versions", "state")
+_SHOWN = ("version", "simulated", "ram_total_bytes", "backend_versions", "state", "host", "tools")
 
 
 async def workers(session: AsyncSession) -> list[Worker]:
@@ -48,6 +48,8 @@ async def _write_one(session: AsyncSession, worker: Worker, heartbeat: Heartbeat
     for name in _NUMBERS:
         setattr(worker, name, getattr(heartbeat, name))
     worker.backend_versions = [each.model_dump(mode="json") for each in heartbeat.backend_versions]
+    worker.host = heartbeat.host.model_dump(mode="json")
+    worker.tools = [each.model_dump(mode="json") for each in heartbeat.tools]
     worker.state = "ready"
     session.add(worker)
     devices_changed = await _write_devices(session, worker.id or 0, heartbeat)
@@ -76,7 +78,7 @@ async def _write_devices(session: AsyncSession, worker_id: int, heartbeat: Heart
 
 def _essence(row: WorkerDevice) -> tuple[Any, ...]:
     what = (row.kind, row.chip, row.memory_total_bytes, row.unified_memory)
-    return (*what, row.health, row.schedulable, row.serial, row.simulated, row.group, row.numa)
+    return (*what, row.health, row.schedulable, row.serial, row.simulated, row.group, row.numa, *row.error_codes)
 
 
 async def mark_silent(session: AsyncSession, worker_ids: Iterable[int], clock: Clock) -> None:

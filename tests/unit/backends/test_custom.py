@@ -87,7 +87,8 @@ def test_options_become_arguments_of_their_own() -> None:
     [
         pytest.param("ascend", {"ASCEND_RT_VISIBLE_DEVICES": "1,3"}, id="ascend"),
         pytest.param("cuda", {"CUDA_VISIBLE_DEVICES": "1,3"}, id="cuda"),
-        pytest.param("rocm", {"HIP_VISIBLE_DEVICES": "1,3", "ROCR_VISIBLE_DEVICES": "1,3"}, id="rocm"),
+        pytest.param("rocm", {"HIP_VISIBLE_DEVICES": "1,3"}, id="rocm"),
+        pytest.param("mlu", {"MLU_VISIBLE_DEVICES": "1,3"}, id="cambricon"),
     ],
 )
 def test_an_engine_sees_its_devices_only(kind: DeviceKind, variables: dict[str, str]) -> None:

@@ -39,6 +39,9 @@ def _autoscale() -> None:
 def _devices() -> None:
     op.add_column("workers", sa.Column("host", sa.JSON(), nullable=False, server_default=_EMPTY_OBJECT))
     op.add_column("workers", sa.Column("tools", sa.JSON(), nullable=False, server_default=_EMPTY_LIST))
+    op.add_column("devices", sa.Column("compute_capability", sa.String(), nullable=True))
+    op.add_column("devices", sa.Column("error_codes", sa.JSON(), nullable=False, server_default=_EMPTY_LIST))
+    op.add_column("devices", sa.Column("processes", sa.JSON(), nullable=False, server_default=_EMPTY_LIST))
     op.add_column("devices", sa.Column("fault", sa.JSON(), nullable=True))
     op.add_column("devices", sa.Column("cordoned", sa.Boolean(), nullable=False, server_default=_NO))
     op.add_column("devices", sa.Column("cordon_note", sa.String(), nullable=True))
