@@ -101,6 +101,12 @@ def list_keys(output: Output = Format.TABLE) -> None:
         show_list(client.listed("keys"), COLUMNS, output)
 
 
+@app.command("show", help=say("help_keys_show"))
+def show(name: Name, output: Output = Format.TABLE) -> None:
+    with connect() as client:
+        show_document(client.get("keys", name), output)
+
+
 @app.command("delete", help=say("help_keys_delete"))
 def delete(name: Name, output: Output = Format.TABLE) -> None:
     with connect() as client:

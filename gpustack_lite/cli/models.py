@@ -30,7 +30,7 @@ COLUMNS = (
     Column("name"),
     Column("state"),
     Column("ready", lambda model: f"{model['ready_replicas']}/{model['replicas']}"),
-    Column("backend"),
+    Column("backend", lambda model: model["chosen_backend"]),
     Column("source"),
     Column("message", lambda model: model.get("state_message")),
 )

@@ -22,6 +22,7 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "source": model.source,
         "backend": model.backend,
         "backend_version": model.backend_version,
+        "chosen_backend": _chosen(instances) or model.backend,
         "replicas": model.replicas,
         "ready_replicas": model_state.ready_count(instances),
         "state": str(model_state.state_of(model, instances)),
@@ -38,6 +39,12 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "created_at": iso(model.created_at),
         "updated_at": iso(model.updated_at),
     }
+
+
+def _chosen(instances: Sequence[ModelInstance]) -> str | None:
+    """What runs the newest placed replica; None where nothing was placed yet."""
+    named = [each.assigned.get("backend") for each in instances if each.assigned]
+    return named[-1] if named else None
 
 
 def model_route_document(row: ModelRouteRow, missing: Collection[str]) -> Document:

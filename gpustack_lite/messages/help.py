@@ -21,7 +21,7 @@ Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
   routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
-  keys        API keys for programs, with limits: create, update, list, delete
+  keys        API keys for programs, with limits: create, update, list, show, delete
   usage       tokens and requests by model, key or user
   requests    what became of single requests, and why: list, show
 
@@ -61,7 +61,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   models      deploy、list、show、update、stop、start、scale、delete、logs
   routes      模型的别名与加权路由：list、show、create、update、delete
   chat        在终端中与模型对话
-  keys        程序使用的 API 密钥与限额：create、update、list、delete
+  keys        程序使用的 API 密钥与限额：create、update、list、show、delete
   usage       按模型、密钥或用户统计请求数与 token 数
   requests    单个请求的结果与原因：list、show
 
@@ -356,6 +356,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "\b\n示例：\n  gpustack-lite users update ada --concurrency 20 --tokens-per-month 5000000",
     ),
     "help_keys_list": ("All keys, without their secrets.", "全部密钥（不含密文）。"),
+    "help_keys_show": ("One key with its limits, without its secret.", "单个密钥及其限额（不含密文）。"),
     "help_keys_delete": ("Delete a key; it stops working within seconds.", "删除密钥，数秒内失效。"),
     "help_routes": (
         "Routes: other names for models, or one name over several of them.",

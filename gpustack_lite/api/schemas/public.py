@@ -105,6 +105,7 @@ class ModelShape(Shape):
     source: str
     backend: str | None
     backend_version: str | None
+    chosen_backend: str | None
     replicas: int
     ready_replicas: int
     state: str

@@ -34,6 +34,13 @@ def test_an_instance_with_nothing_to_say_has_no_message() -> None:
     assert localise(instance_document(an_instance(1), None), "en")["state_message"] is None
 
 
+def test_a_model_shows_the_backend_that_was_chosen_for_it() -> None:
+    placed = a_placed_instance(1, assigned={"model": "m", "backend": "echo"})
+    shown = model_document(a_model(backend=None), [placed, an_instance(2)])
+    assert (shown["backend"], shown["chosen_backend"]) == (None, "echo")
+    assert model_document(a_model(backend="vllm"), [])["chosen_backend"] == "vllm"
+
+
 def test_an_event_without_a_sentence_of_its_own_has_that_of_its_kind() -> None:
     event = Event(
         id=1,
