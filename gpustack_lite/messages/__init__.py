@@ -11,6 +11,7 @@ from gpustack_lite.messages import (
     backend,
     cli,
     common,
+    compatibility,
     files,
     gateway,
     help,
@@ -22,11 +23,11 @@ from gpustack_lite.messages import (
 )
 
 Language = Literal["en", "zh"]
-CATALOGUE: Mapping[str, tuple[str, str]] = {
-    code: pair
-    for area in (common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning)
-    for code, pair in area.SENTENCES.items()
-}
+_AREAS = (
+    *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
+    *(compatibility,),
+)
+CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""
 
 _UNITS = ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))

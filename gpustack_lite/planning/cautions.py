@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from backends.compatibility import Host, verdict
 from gpustack_lite.domain import Device, ModelFacts, Params, Sentence
 from gpustack_lite.planning.subject import Subject
 from scheduler import Node
@@ -68,3 +69,5 @@ def _of_chips(facts: ModelFacts, subject: Subject, chips: Iterable[str]) -> Iter
             yield Sentence("dtype_unsupported", {"dtype": "bfloat16", "chip": chip, "instead": "float16"})
         if (facts.quantization_method or "") in _FLOAT8 and chip.upper().startswith(_NO_FP8):
             yield Sentence("quantization_unsupported", {"quantization": facts.quantization_method, "chip": chip})
+        if (found := verdict(Host(), chip, subject.backend.name, None)).status == "wrong":
+            yield found.said

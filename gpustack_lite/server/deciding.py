@@ -25,6 +25,7 @@ from gpustack_lite.planning.numbers import numbers_of, with_numbers
 from gpustack_lite.planning.subject import Subject
 from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
+from gpustack_lite.server.preflight import unfit
 from gpustack_lite.server.rollout import SERVING
 from gpustack_lite.server.versions import kinds_of, lacks_version, pick_version
 from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
@@ -126,6 +127,8 @@ class OfModel:
     subject: Subject | None = None
     estimates: tuple[Estimate, ...] | None = None
     refusals: Mapping[str, Reason] = field(default_factory=dict)
+    fixes: dict[str, Remedy] = field(default_factory=dict)
+    """By worker: what would make its host fit."""
     refused: Refusal | None = None
     answer: tuple[int, Unplaceable] | None = None
     nodes: dict[str, tuple[Node, Node]] = field(default_factory=dict)
@@ -292,7 +295,21 @@ def _refusals(snapshot: Snapshot, found: OfModel) -> Mapping[int, Reason]:
     for worker in snapshot.workers:
         if (lacking := lacks_version(worker, found.name or "", found.model.backend_version)) is not None:
             refusals.setdefault(worker.id or 0, lacking)
-    return refusals
+    return {**_unfit_hosts(snapshot, found), **refusals}
+
+
+def _unfit_hosts(snapshot: Snapshot, found: OfModel) -> dict[int, Reason]:
+    """Driver, CANN or chip of these workers are documented not to go together with the engine's build."""
+    if found.backend is None or found.name in snapshot.custom_backends:
+        return {}
+    reasons = {}
+    for worker in snapshot.workers:
+        devices, kinds = snapshot.devices.get(worker.id or 0, ()), found.backend.device_kinds
+        told = unfit(worker, devices, found.backend.name, found.model.backend_version, kinds)
+        if told is not None:
+            reasons[worker.id or 0] = told.reason
+            found.fixes |= {} if told.remedy is None else {worker.name: told.remedy}
+    return reasons
 
 
 def _by_name(snapshot: Snapshot, refusals: Mapping[int, Reason]) -> Mapping[str, Reason]:
@@ -316,7 +333,8 @@ def _tell(question: Question, asked: Asked, answer: Unplaceable) -> tuple[Unplac
     if subject is None:
         return answer, offered(question, answer)
     told = with_numbers(subject, question, answer)
-    return told, offered(question, told, variants(subject, question, told, asked.estimates))
+    fixes = [asked.of_model.fixes[each.worker] for each in told.reasons if each.worker in asked.of_model.fixes]
+    return told, offered(question, told, [*variants(subject, question, told, asked.estimates), *fixes])
 
 
 def _holdings(snapshot: Snapshot) -> Iterator[Holding]:

@@ -153,3 +153,4 @@ def test_every_sentence_of_an_answer_is_known() -> None:
 def test_the_answer_is_that_of_the_scheduler() -> None:
     found = asked("Qwen3-14B", "8x910B3-64G")
     assert found.answer == answer(found.question)
+    assert "engine_not_on_chip" in {each.code for each in asked("Qwen3-0.6B", "1x310B4-24G").warnings}

@@ -219,3 +219,14 @@ def test_a_higher_priority_is_asked_first_and_ends_nothing() -> None:
     decisions = decide(replace(seen, models={1: a_model(**FAKE), 2: late}), START)
     assert [type(each) for each in decisions] == [Place, Explain]
     assert [getattr(each, "instance_id", None) for each in decisions] == [2, 1]
+
+
+def test_a_host_that_cannot_run_the_build_is_refused_with_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "find", {"vllm_ascend": FakeBackend("vllm_ascend")}.__getitem__)
+    offered = {"backend": "vllm_ascend", "version": "0.23.0", "device_kinds": ["ascend"], "installed": True}
+    worker = ready(host={"cann": "8.2.RC1"}, backend_versions=[offered | {"source": "wheel"}])
+    seen = snapshot([an_instance(1)], model=a_model(**FAKE | {"backend": "vllm_ascend"}), workers=[worker])
+    card = a_device(0, chip="910B3", memory_total_bytes=64 * GIB)
+    found = explained(decide(replace(seen, devices={1: [card]}), START))
+    assert (found.reasons[0]["check"], found.reasons[0]["code"]) == ("preflight", "cann_differs")
+    assert "remedy_engine_for_cann" in {each["code"] for each in found.remedies}
