@@ -381,6 +381,15 @@ class NamedRoute(Wire):
     fallback: tuple[str, ...] = ()
 
 
+class Access(Wire):
+    """Who may use a model beside admins, by ids of users and groups. `managers` may change it too."""
+
+    users: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    managers: tuple[str, ...] = ()
+    """"user:7", "group:2"."""
+
+
 class Credential(Wire):
     """One key or session by the sha256 hex digest of its secret; a batch has the rights of the key that made it."""
 
@@ -392,6 +401,8 @@ class Credential(Wire):
     role: str
     scopes: tuple[str, ...] = ()
     models: tuple[str, ...] = ("*",)
+    denied: tuple[str, ...] = ()
+    """Public names that are not for its user, whatever `models` says."""
     expires_at: datetime | None = None
     enabled: bool = True
     csrf_digest: str | None = None

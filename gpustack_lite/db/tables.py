@@ -62,7 +62,31 @@ class User(SQLModel, table=True):
     active: bool = True
     limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.Limits of all the user's keys and sessions together."""
+    source: str = "local"
+    """local, or oidc: then the provider signs in and `subject` is its name for the user."""
+    subject: str | None = None
+    last_login_at: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)
+
+
+class Group(SQLModel, table=True):
+    __tablename__ = "groups"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True, index=True)
+    description: str = ""
+    limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Limits of all its members together."""
+    created_at: datetime = Field(sa_type=UtcTime)
+
+
+class GroupMember(SQLModel, table=True):
+    """`source` oidc: by the provider's claims, made anew at each sign-in."""
+
+    __tablename__ = "group_members"
+    group_id: int = Field(primary_key=True)
+    user_id: int = Field(primary_key=True)
+    source: str = "local"
 
 
 class ApiKey(SQLModel, table=True):
@@ -80,6 +104,9 @@ class ApiKey(SQLModel, table=True):
     limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.Limits."""
     weight: int = 1
+    previous_digest: str | None = None
+    """Of the secret before the last rotation, which holds until `previous_until`."""
+    previous_until: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)
     last_used_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
@@ -92,6 +119,8 @@ class LoginSession(SQLModel, table=True):
     digest: str = Field(unique=True)
     csrf_digest: str
     address: str | None = None
+    user_agent: str | None = None
+    seen_at: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)
     expires_at: datetime = Field(sa_type=UtcTime)
 
@@ -117,6 +146,8 @@ class Model(SQLModel, table=True):
     asleep: bool = False
     """Stopped for lack of requests; the next one wakes it."""
     used_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    access: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Access; None: everybody may use and see it, admins manage it."""
     autoscale: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.Autoscale: `replicas` is then what it last decided."""
     source_revision: str | None = None
@@ -140,6 +171,8 @@ class ModelRouteRow(SQLModel, table=True):
     targets: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     """wire.RouteTarget."""
     fallback: list[str] = Field(default_factory=list, sa_type=JSON)
+    access: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """wire.Access; None: whoever may use all of its targets."""
     created_by: int | None = None
     created_at: datetime = Field(sa_type=UtcTime)
     updated_at: datetime = Field(sa_type=UtcTime)
@@ -358,6 +391,30 @@ class Event(SQLModel, table=True):
     to_state: str | None = None
     code: str | None = None
     params: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+
+
+class AuditRow(SQLModel, table=True):
+    """Who changed what. `digest` is sha256 over the digest before it and this row's content: a chain."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("audit_by_time", "at"), _AUTOINCREMENT)
+    id: int | None = Field(default=None, primary_key=True)
+    at: datetime = Field(sa_type=UtcTime)
+    actor_id: int | None = None
+    actor: str
+    carrier: str
+    """session, key, or cli."""
+    credential_id: int | None = None
+    address: str | None = None
+    request_id: str | None = None
+    action: str
+    """create, update, delete, or a verb of its own such as sign_in, rotate, drain."""
+    kind: str
+    object_id: str
+    name: str
+    before: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    after: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    digest: str
 
 
 class Change(SQLModel, table=True):

@@ -99,7 +99,7 @@ def is_forged(method: str, headers: Mapping[bytes, bytes], credential: Credentia
 
 
 def may_use(credential: Credential, model: str) -> bool:
-    return any(_matches(pattern, model) for pattern in credential.models)
+    return model not in credential.denied and any(_matches(pattern, model) for pattern in credential.models)
 
 
 @lru_cache(maxsize=4096)

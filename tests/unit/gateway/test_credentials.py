@@ -103,3 +103,8 @@ def test_without_any_credential_the_sentence_says_how_to_send_one() -> None:
 )
 def test_models_are_allowed_by_pattern(patterns: tuple[str, ...], model: str, is_allowed: bool) -> None:
     assert may_use(key(models=patterns), model) == is_allowed
+
+
+def test_a_name_that_is_denied_is_not_allowed_by_any_pattern() -> None:
+    assert not may_use(key(models=("*",), denied=("secret",)), "secret")
+    assert may_use(key(models=("*",), denied=("secret",)), "open")
