@@ -78,6 +78,35 @@ class Placed:
     version: BackendVersion
     runner_dir: str
     claim: Claim = field(default_factory=Claim)
+    more_ports: tuple[int, ...] = ()
+    """As many as `Needs.ports` asked for."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What `Needs.texts` named, as far as it could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a backend's `launch` is given beyond the usual.
+
+    `texts`: name -> absolute paths, of which the first that is there is read (up to 10 MiB).
+    """
+
+    ports: int = 0
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class HasNeeds(Protocol):
+    """A backend may say this too."""
+
+    def needs(self, version: BackendVersion, model_path: str | None) -> Needs: ...
+
+
+@runtime_checkable
+class Renames(Protocol):
+    """A backend whose engine does not take every name says under which one it serves a model."""
+
+    def served_name(self, name: str) -> str: ...
 
 
 @runtime_checkable

@@ -1,21 +1,29 @@
 """MindIE: Huawei's own server. It is told everything by a config.json, which is written below the working directory."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from backends import vllm_failures
-from backends.base import Backend, Estimate, Option, Placed, Want
-from backends.failures import COMMON, Failure, first_known
+from backends import mindie_config, mindie_rules
+from backends.base import Backend, Estimate, Needs, Option, Placed, Want
+from backends.failures import first_known
 from backends.memory import fitting
-from backends.memory.mindie import BATCH, BLOCK, Serving, prefill_tokens
-from backends.options import OptionValue, check_env, checked
+from backends.memory.mindie import BATCH, BLOCK, FRACTION, Serving, prefill_tokens
+from backends.memory.ranks import Ranks
+from backends.memory.vllm import GIB
+from backends.mindie_config import EXTRA_PORTS, Decided, Ports
+from backends.mindie_failures import MINDIE as FAILURES
+from backends.mindie_install import Install
+from backends.mindie_keys import BY_NAME, KNOWN_OPTIONS, Asked, asked
+from backends.options import OptionValue, check_env
 from backends.vllm import directory, tensor_of, whole
 from gpustack_lite.domain import (
     Abilities,
     BackendVersion,
+    Device,
     DeviceKind,
     HttpProbe,
     LaunchSpec,
@@ -25,41 +33,14 @@ from gpustack_lite.domain import (
 )
 from gpustack_lite.errors import Refusal
 
-PROGRAMS = ("mindieservice_daemon", "mindie_llm_server")
 CONFIG = "config.json"
-KNOWN: Mapping[str, Option] = {
-    each.name: each
-    for each in (
-        Option("max-model-len", "int", "tokens of one request; the same as max-seq-len"),
-        Option("max-seq-len", "int", "tokens of one request, prompt and answer together"),
-        Option("max-prefill-tokens", "int", "prompt tokens that are worked on in one step"),
-        Option("max-prefill-batch-size", "int", "prompts in one step (50)"),
-        Option("max-batch-size", "int", "requests that are worked on at once (200)"),
-        Option("npu-memory-fraction", "float", "share of a card's memory that the engine may use (0.8)"),
-        Option("npu-mem-size", "int", "GB of cache on each card; -1 takes what the fraction leaves"),
-        Option("cpu-mem-size", "int", "GB of RAM to move cache to (0)"),
-        Option("cache-block-size", "int", "tokens in one block of the cache (128)"),
-        Option("tensor-parallel-size", "int", "cards that share each layer"),
-        Option("data-parallel-size", "int", "copies of the attention layers"),
-        Option("moe-tensor-parallel-size", "int", "cards that share each expert"),
-        Option("moe-expert-parallel-size", "int", "groups that experts are spread over"),
-        Option("max-preempt-count", "int", "requests that may be set aside (0)"),
-        Option("enable-prefix-caching", "bool", "keep the cache of prompts that begin alike"),
-        Option("enable-multi-token-prediction", "int", "tokens that the model's own draft layers guess"),
-        Option("backend-type", "choice", "how the model is run", choices=("atb", "torch")),
-    )
-}
-FORBIDDEN = frozenset({"host", "port", "trust-remote-code", "model-path", "model-name", "config", "kv-pool-config"})
+WEIGHTS = "model"
+PREFILL_BATCH = 50
+_MODEL_CONFIG = f"{WEIGHTS}/config.json"
 _FORBIDDEN_VARIABLES = re.compile(r"^(MIES_.*|MINDIE_CHECK_.*|RANK_?TABLE_?FILE|WORLD_SIZE|LOCAL_CACHE_DIR|NPU_.*)$")
-_NAME = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,254}[A-Za-z0-9])?$")
 _PATHS = frozenset({"/v1/chat/completions", "/v1/completions"})
-_FAILURES = (
-    Failure("engine_dtype_unsupported", r"does not support bfloat16"),
-    Failure("engine_port_in_use", r"MIE04E02041C|Failed to listen"),
-    *vllm_failures.CANN,
-    Failure("engine_out_of_memory", r"NPU out of memory|out of memory"),
-    *COMMON,
-)
+_SHARED_MEMORY = ("*llm_backend_*", "llm_tokenizer_shared_memory_*")
+"""As its documentation names what is to be removed before it is started again."""
 
 
 class Mindie:
@@ -68,199 +49,257 @@ class Mindie:
     paths = _PATHS
     needs_facts = True
     needs_files = True
-    known_options: tuple[Option, ...] = tuple(KNOWN.values())
+    known_options: tuple[Option, ...] = KNOWN_OPTIONS
 
     def versions(self) -> tuple[BackendVersion, ...]:
         """None that our installer makes: Huawei hands it out on application only."""
         return ()
 
     def check(self, options: Options, env: Mapping[str, str]) -> None:
-        _asked(checked(options, KNOWN, FORBIDDEN))
+        given = asked(options)
+        _wish(given.values)
+        mindie_rules.check_rules(_seen(given))
         check_env(env, _FORBIDDEN_VARIABLES)
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
-        values = checked(want.options, KNOWN, FORBIDDEN)
-        return fitting.estimates(directory(facts, self.name), want, _asked(values), Serving(values))
+        values = asked(want.options).values
+        return fitting.estimates(directory(facts, self.name), want, _wish(values), Serving(values))
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
         is_vlm = facts is not None and facts.kind == "vlm"
         modalities = ("text", "image") if is_vlm else ("text",)
         return Abilities(paths=_PATHS, input_modalities=modalities, output_modalities=("text",))
 
+    def served_name(self, name: str) -> str:
+        """Up to 256 of letters, digits and `._-`, and neither of these three first or last."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:256].strip("._-") or "model"
+
+    def needs(self, version: BackendVersion, model_path: str | None) -> Needs:
+        of_model = {"model": (str(PurePath(model_path) / "config.json"),)} if model_path else {}
+        return Needs(EXTRA_PORTS, {"config": Install.of(version).configs, **of_model})
+
     def launch(self, placed: Placed) -> LaunchSpec:
-        """Raises:
-        Refusal: `mindie_name_invalid`.
         """
-        if not _NAME.match(placed.model_name):
-            raise Refusal("mindie_name_invalid", param="name", name=placed.model_name)
-        values = checked(placed.options, KNOWN, FORBIDDEN)
-        fraction = {"NPU_MEMORY_FRACTION": str(values.get("npu-memory-fraction", 0.8))}
+        Raises:
+            Refusal: what `check` raises, `mindie_config_unreadable`, `mindie_bfloat16_asked` or `hf_config_invalid`.
+        """
+        given = asked(placed.options)
+        document, weights = config(placed, given), _weights(placed, given)
+        install = Install.of(placed.version)
+        env = {**_ENV, **placed.env, **_by_option(given.values, document), **_fixed(placed, install)}
+        ports = Ports.of(placed.port, placed.more_ports)
         return LaunchSpec(
-            argv=(_program(placed.version),),
-            env={
-                **_ENV,
-                **placed.env,
-                **(fraction if int(values.get("npu-mem-size", -1)) < 0 else {}),
-                "MIES_CONFIG_JSON_PATH": str(PurePath(placed.workdir) / CONFIG),
-            },
+            argv=install.argv(tuple(sorted(env))),
+            env=env,
             port=placed.port,
             workdir=placed.workdir,
-            probe=HttpProbe("/v2/health/live", deadline_seconds=600.0),
-            files={CONFIG: json.dumps(config(placed, values), indent=1)},
+            probe=_probe(ports),
+            files={CONFIG: json.dumps(document, indent=1, ensure_ascii=False), **weights},
+            file_mode=0o640,
+            more_ports=placed.more_ports,
+            mirrors={WEIGHTS: _source(placed)} if weights else {},
+            shared_memory=_SHARED_MEMORY,
         )
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
-        return first_known(_FAILURES, log_lines)
+        return first_known(FAILURES, log_lines)
 
 
 _ENV = {
     "MIES_SERVICE_MONITOR_MODE": "1",
+    "MINDIE_LLM_CONTINUOUS_BATCHING": "1",
     "MINDIE_LLM_FRAMEWORK_BACKEND": "ATB",
     "MINDIE_LOG_TO_STDOUT": "1",
+    "MINDIE_ASYNC_SCHEDULING_ENABLE": "1",
     "PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True",
     "TASK_QUEUE_ENABLE": "1",
+    "CPU_AFFINITY_CONF": "1",
     "ATB_OPERATION_EXECUTE_ASYNC": "1",
     "ATB_LAYER_INTERNAL_TENSOR_REUSE": "1",
+    "ATB_WORKSPACE_MEM_ALLOC_ALG_TYPE": "3",
+    "ATB_WORKSPACE_MEM_ALLOC_GLOBAL": "1",
+    "INF_NAN_MODE_ENABLE": "0",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
+_EAGER = {
+    "TASK_QUEUE_ENABLE": "0",
+    "ATB_OPERATION_EXECUTE_ASYNC": "0",
+    "MINDIE_ASYNC_SCHEDULING_ENABLE": "0",
+    "ASCEND_LAUNCH_BLOCKING": "1",
+}
 
 
-def config(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, Any]:
-    """The whole file. Where MindIE's own default would surprise, ours is said: an answer may be as long as the context
-    (maxIterTimes), nothing is cut off (truncation), and timeouts are at their maximum, for the gateway has its own.
+def _by_option(values: Mapping[str, OptionValue], document: Mapping[str, Any]) -> dict[str, str]:
+    """The fraction counts only where the file leaves the size of the cache to the engine."""
+    is_auto = mindie_rules.flat(document).get("npuMemSize") == -1
+    fraction = {"NPU_MEMORY_FRACTION": str(values.get("npu-memory-fraction", FRACTION))} if is_auto else {}
+    return {**fraction, **(_EAGER if values.get("enforce-eager") is True else {})}
+
+
+def _fixed(placed: Placed, install: Install) -> dict[str, str]:
+    """The copy of the weights' directory is ours alone, but what its links lead to may be readable by all, which its
+    own check would take amiss.
     """
-    context = placed.context_length or 2560
-    return {
-        "Version": "1.0.0",
-        "LogConfig": {"dynamicLogLevel": "", "dynamicLogLevelValidHours": 2, "dynamicLogLevelValidTime": ""},
-        "ServerConfig": _server(placed.port),
-        "BackendConfig": {
-            "backendName": "mindieservice_llm_engine",
-            "modelInstanceNumber": 1,
-            "npuDeviceIds": [[each.index for each in placed.devices]],
-            "tokenizerProcessNumber": 8,
-            "multiNodesInferEnabled": False,
-            "multiNodesInferPort": 1120,
-            "interNodeTLSEnabled": False,
-            "ModelDeployConfig": {
-                "maxSeqLen": context,
-                "maxInputTokenLen": max(context - 1, 1),
-                "truncation": False,
-                "ModelConfig": [_model(placed, values)],
-            },
-            "ScheduleConfig": _schedule(values, context),
-        },
-        "EnableDynamicAdjustTimeoutConfig": False,
-    }
+    root = {"MIES_INSTALL_PATH": str(install.root)} if install.is_service else {}
+    own = {"MIES_CONFIG_JSON_PATH": str(PurePath(placed.workdir) / CONFIG), "MINDIE_CHECK_INPUTFILES_PERMISSION": "0"}
+    return {**root, **own}
 
 
-def _server(port: int) -> dict[str, Any]:
-    """One port for all three doors, which is a layout that it accepts while managementIpAddress is not said. On it lies
-    /stopService too: it is on loopback, and gateways pass on the paths of `Mindie.paths` only.
+def _probe(ports: Ports) -> HttpProbe:
+    """`ready` is 503 while it is busy and `live` is not; 500 is its word for a fault that stays."""
+    return HttpProbe(
+        "/v2/health/ready",
+        deadline_seconds=600.0,
+        live_path="/v2/health/live",
+        port=ports.management if ports.management != ports.service else None,
+        dead=frozenset({500}),
+    )
+
+
+def config(placed: Placed, given: Asked) -> dict[str, Any]:
+    """The whole file, as it is written.
+
+    Raises:
+        Refusal: as `Mindie.launch`.
     """
-    return {
-        "ipAddress": "127.0.0.1",
-        "port": port,
-        "managementPort": port,
-        "metricsPort": port,
-        "allowAllZeroIpListening": False,
-        "maxLinkNum": 1000,
-        "httpsEnabled": False,
-        "fullTextEnabled": False,
-        "interCommTLSEnabled": False,
-        "interCommPort": 1121,
-        "inferMode": "standard",
-        "openAiSupport": "vllm",
-        "tokenTimeout": 3600,
-        "e2eTimeout": 65535,
-        "maxRequestLength": 100,
-        "distDPServerEnabled": False,
-    }
+    made = mindie_config.made(mindie_config.read(placed.texts.get("config")), _decided(placed, given), given)
+    mindie_rules.check(made, is_310p=is_310p(placed.devices))
+    return made
 
 
-def _model(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, Any]:
-    wish = _asked(values)
-    sizes = {"moe_tp": values.get("moe-tensor-parallel-size"), "moe_ep": values.get("moe-expert-parallel-size")}
-    plugins = _plugins(values)
-    return {
-        "modelInstanceType": "Standard",
-        "modelName": placed.model_name,
-        "modelWeightPath": placed.source_path or (placed.facts.path if placed.facts is not None else ""),
-        "worldSize": max(len(placed.devices), 1),
-        "tp": tensor_of(placed, wish),
-        "dp": wish.data if wish.data > 1 else -1,
-        **{name: size for name, size in sizes.items() if size is not None},
-        "cpuMemSize": int(values.get("cpu-mem-size", 0)),
-        "npuMemSize": int(values.get("npu-mem-size", -1)),
-        "backendType": str(values.get("backend-type", "atb")),
-        "trustRemoteCode": False,
-        **({"plugin_params": json.dumps(plugins)} if plugins else {}),
-    }
+def _decided(placed: Placed, given: Asked) -> Decided:
+    values, context = given.values, placed.context_length or 2560
+    batch = int(values.get("max-batch-size", BATCH))
+    return Decided(
+        name=MINDIE.served_name(placed.model_name),
+        weights=str(PurePath(placed.workdir) / WEIGHTS) if "model" in placed.texts else _source(placed),
+        device_ids=tuple(int(each.visible_name) for each in placed.devices) or (0,),
+        context=context,
+        batch=batch,
+        prefill_tokens=prefill_tokens(values, context),
+        prefill_batch=min(int(values.get("max-prefill-batch-size", PREFILL_BATCH)), batch),
+        block=int(values.get("cache-block-size", BLOCK)),
+        npu_mem_gb=_cache_gb(placed, values, context),
+        sizes=_sizes(placed, values),
+        plugins=_plugins(values),
+        ports=Ports.of(placed.port, placed.more_ports),
+        world_size=max(len(placed.devices), 1),
+    )
+
+
+def _sizes(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, int]:
+    wish = _wish(values)
+    given = {name: values.get(spelling) for name, spelling in _DIMENSIONS.items()}
+    others = math.prod(int(values.get(_DIMENSIONS[each], 1)) for each in ("cp", "pp"))
+    tensor = wish.tensor or max(tensor_of(placed, wish) // others, 1)
+    return {"tp": tensor, **{name: int(size) for name, size in given.items() if size is not None}}
+
+
+_DIMENSIONS = {
+    "dp": "data-parallel-size",
+    "cp": "context-parallel-size",
+    "sp": "sequence-parallel-size",
+    "pp": "pipeline-parallel-size",
+    "moe_tp": "moe-tensor-parallel-size",
+    "moe_ep": "moe-expert-parallel-size",
+}
+
+
+def _cache_gb(placed: Placed, values: Mapping[str, OptionValue], context: int) -> int:
+    """Left to the engine (-1), but for models that see: those it wants to be told (gpustack#4075). Then it is what the
+    fraction leaves beside weights and activations, in whole GB.
+    """
+    total = min((each.memory_total_bytes or 0 for each in placed.devices), default=0)
+    if placed.facts is None or placed.facts.kind != "vlm" or not total:
+        return -1
+    wish = _wish(values)
+    arithmetic = Serving({name: value for name, value in values.items() if name != "npu-mem-size"})
+    found = arithmetic.memory(placed.facts, Ranks(tensor_of(placed, wish), 1, wish.data), total, context)
+    rest = sum(term.size_bytes for term in found.terms if term.code != "term_cache")
+    return max((arithmetic.budget_bytes(total) - rest) // GIB, 1)
 
 
 def _plugins(values: Mapping[str, OptionValue]) -> dict[str, Any]:
     guessed = int(values.get("enable-multi-token-prediction", 0))
-    named = [*(["mtp"] if guessed else []), *(["prefix_cache"] if values.get("enable-prefix-caching") else [])]
+    switches = (("splitfuse", "enable-split"), ("prefix_cache", "enable-prefix-caching"))
+    named = [*(["mtp"] if guessed else []), *(name for name, option in switches if values.get(option) is True)]
     if not named:
         return {}
     return {"plugin_type": ",".join(named), **({"num_speculative_tokens": guessed} if guessed else {})}
 
 
-def _schedule(values: Mapping[str, OptionValue], context: int) -> dict[str, Any]:
-    batch = int(values.get("max-batch-size", BATCH))
-    return {
-        "templateType": "Standard",
-        "templateName": "Standard_LLM",
-        "cacheBlockSize": int(values.get("cache-block-size", BLOCK)),
-        "maxPrefillBatchSize": min(int(values.get("max-prefill-batch-size", 50)), batch),
-        "maxPrefillTokens": prefill_tokens(values, context),
-        "prefillTimeMsPerReq": 150,
-        "prefillPolicyType": 0,
-        "decodeTimeMsPerReq": 50,
-        "decodePolicyType": 0,
-        "maxBatchSize": batch,
-        "maxIterTimes": context,
-        "maxPreemptCount": int(values.get("max-preempt-count", 0)),
-        "supportSelectBatch": False,
-        "maxQueueDelayMicroseconds": 5000,
-        "maxFirstTokenWaitTime": 2500,
-        "maxN": 128,
-    }
+def _seen(given: Asked) -> dict[str, Any]:
+    """Options alone, as the rules see them."""
+    keys = {BY_NAME[name].option.name: value for name, value in given.values.items() if name in BY_NAME}
+    plugins = _plugins(given.values)
+    return {**({"plugin_params": json.dumps(plugins)} if plugins else {}), **keys}
 
 
-def _asked(values: Mapping[str, OptionValue]) -> fitting.Asked:
+def _wish(values: Mapping[str, OptionValue]) -> fitting.Asked:
     """
     Raises:
-        Refusal: `option_invalid` for a size that its validator would refuse.
+        Refusal: `option_invalid`.
     """
-    for name in ("max-prefill-tokens", "max-batch-size", "max-prefill-batch-size", "cache-block-size"):
-        whole(values, name)
-    block = int(values.get("cache-block-size", BLOCK))
-    if block % 16 or block > 128:
-        expected = "16, 32, ... 128"
-        raise Refusal(
-            "option_invalid",
-            param="options.cache-block-size",
-            option="cache-block-size",
-            value=block,
-            expected=expected,
-        )
+    others = [whole(values, f"{each}-parallel-size") or 1 for each in ("context", "pipeline")]
     return fitting.Asked(
         tensor=whole(values, "tensor-parallel-size"),
+        pipeline=math.prod(others),
         data=whole(values, "data-parallel-size") or 1,
         expert="moe-expert-parallel-size" in values,
         context=whole(values, "max-seq-len") or whole(values, "max-model-len"),
     )
 
 
-def _program(version: BackendVersion) -> str:
-    """The daemon that was found, or the one beside the Python of its environment."""
-    executable = PurePath(version.executable or PROGRAMS[0])
-    return str(executable if executable.name in PROGRAMS else executable.with_name(PROGRAMS[1]))
+def is_310p(devices: Sequence[Device]) -> bool:
+    return any(each.chip.upper().removeprefix("ASCEND").lstrip(" -_").startswith("310P") for each in devices)
 
 
-MINDIE: Backend = Mindie()
+def _source(placed: Placed) -> str:
+    return placed.source_path or (placed.facts.path if placed.facts is not None else "")
+
+
+def _weights(placed: Placed, given: Asked) -> dict[str, str]:
+    """The model's own config.json, as a file of ours among links: MindIE takes no link there, wants to own it, and
+    reads from it in which type to compute. None where the worker could not read it.
+    """
+    text = placed.texts.get("model")
+    if text is None:
+        return {}
+    wanted = str(given.values.get("dtype", "auto"))
+    return {_MODEL_CONFIG: model_config(text, wanted, is_310p=is_310p(placed.devices))}
+
+
+def model_config(text: str, wanted: str, *, is_310p: bool) -> str:
+    """With torch_dtype and vocab_size where MindIE looks for them, and float16 where the chip knows no bfloat16.
+
+    Raises:
+        Refusal: `hf_config_invalid` or `mindie_bfloat16_asked`.
+    """
+    if is_310p and wanted == "bfloat16":
+        raise Refusal("mindie_bfloat16_asked", param="options.dtype")
+    document = _object(text)
+    inner = document.get("text_config")
+    deeper = inner if isinstance(inner, dict) else {}
+    said = (each.get(key) for each in (document, deeper) for key in ("torch_dtype", "dtype"))
+    dtype = wanted if wanted != "auto" else next((each for each in said if isinstance(each, str)), "float16")
+    dtype = "float16" if is_310p and dtype != "float16" else dtype
+    vocabulary = {"vocab_size": deeper["vocab_size"]} if "vocab_size" in deeper else {}
+    return json.dumps({**vocabulary, **document, "torch_dtype": dtype}, indent=1, ensure_ascii=False)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise Refusal("hf_config_invalid", path="config.json", why=str(error)) from error
+    if not isinstance(found, dict):
+        raise Refusal("hf_config_invalid", path="config.json", why=type(found).__name__)
+    return found
+
+
+MINDIE: Mindie = Mindie()
+_IS_BACKEND: Backend = MINDIE

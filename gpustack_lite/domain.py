@@ -293,15 +293,23 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class HttpProbe:
-    """GET `path` on the engine's port; ready on 200. The deadline grows with the bytes to read (worker.probe)."""
+    """GET `path`; ready on 200. The deadline grows with the bytes to read (worker.probe)."""
 
     path: str = "/health"
     deadline_seconds: float = 60.0
+    live_path: str | None = None
+    """What is asked once it was ready, where that is another question: a busy engine may say that it is not ready."""
+    port: int | None = None
+    """Where both are asked; None: on the engine's port."""
+    busy: frozenset[int] = frozenset()
+    """Answers to `live_path` that count as well as 200: it works, and has much to do."""
+    dead: frozenset[int] = frozenset()
+    """Answers to `live_path` by which the engine itself says that it will not recover."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """Everything a runtime needs to start an engine. `files` are written below `workdir` with mode 0600."""
+    """Everything a runtime needs to start an engine. `files` are written below `workdir` with mode `file_mode`."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -309,6 +317,13 @@ class LaunchSpec:
     workdir: str
     probe: HttpProbe = HttpProbe()
     files: Mapping[str, str] = field(default_factory=dict)
+    file_mode: int = 0o600
+    more_ports: tuple[int, ...] = ()
+    """Further ports that the engine listens on."""
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    """Directory below `workdir` -> a directory whose entries it holds as links; `files` may lie among them."""
+    shared_memory: tuple[str, ...] = ()
+    """Patterns of what the engine may leave in /dev/shm."""
 
 
 @dataclass(frozen=True, slots=True)

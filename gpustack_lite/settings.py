@@ -78,6 +78,8 @@ class Settings(BaseSettings):
     heartbeat_seconds: float = 10.0
     engine_ports: str = "21000-21999"
     model_roots: tuple[Path, ...] = ()
+    ascend_root: Path = Path("/usr/local/Ascend")
+    """Where CANN lies, and MindIE below it."""
     ram_reserve_bytes: int = 512 * 1024**2
     device_reserve_bytes: int | None = Field(None, ge=0)
     restart_backoff_seconds: float = 5.0

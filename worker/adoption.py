@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gpustack_lite.domain import HttpProbe
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Disk, Identity, Processes
 from gpustack_lite.wire import AssignedInstance, Said, Wire
@@ -32,6 +34,25 @@ class ProcessDoc(Wire):
         return Identity(self.pid, self.start_ticks, self.boot_id)
 
 
+class ProbeDoc(Wire):
+    path: str = "/health"
+    deadline_seconds: float = 60.0
+    live_path: str | None = None
+    port: int | None = None
+    busy: tuple[int, ...] = ()
+    dead: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, probe: HttpProbe) -> "ProbeDoc":
+        told = {**asdict(probe), "busy": tuple(sorted(probe.busy)), "dead": tuple(sorted(probe.dead))}
+        return cls(**told)
+
+    @property
+    def probe(self) -> HttpProbe:
+        told = self.model_dump()
+        return HttpProbe(**told | {"busy": frozenset(self.busy), "dead": frozenset(self.dead)})
+
+
 class Record(Wire):
     """One instance. Written before its engine is spawned (`process` None, `port` set), after, and at every move."""
 
@@ -45,8 +66,14 @@ class Record(Wire):
     process: ProcessDoc | None = None
     members: tuple[ProcessDoc, ...] = ()
     port: int | None = None
-    probe_path: str = "/health"
-    deadline_seconds: float = 60.0
+    more_ports: tuple[int, ...] = ()
+    probe: ProbeDoc = ProbeDoc()
+    shared_memory: tuple[str, ...] = ()
+    """Patterns of what its engine may leave in /dev/shm."""
+    segments: tuple[tuple[str, int], ...] = ()
+    """Those that were seen open in its processes, by name and inode."""
+    started_at: float = 0.0
+    """When this attempt's engine was spawned, in seconds of the wall clock."""
     size_bytes: int | None = None
     launch: dict[str, Any] | None = None
     context_length: int | None = None
@@ -89,7 +116,7 @@ def is_its_engine(record: Record, worker_uid: str, processes: Processes, marks: 
 
 def without_root(record: Record) -> Record:
     """A root that is not there names nobody: its pid, and the session of that number, may be another's by now."""
-    return record.model_copy(update={"process": None, "port": None})
+    return record.model_copy(update={"process": None, "port": None, "more_ports": ()})
 
 
 def strays(marks: Mapping[Identity, str], worker_uid: str, known: Collection[int]) -> Mapping[str, Tree]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gpustack_lite.domain import HttpProbe
 from gpustack_lite.ports import Identity, Ports
@@ -16,6 +16,7 @@ from worker.runtimes.process import Tree, grown, living
 HEALTH_SECONDS = 3.0
 FAILURES_UNTIL_UNHEALTHY = 3
 HUNG_SECONDS = 300.0
+DEAD_SECONDS = 30.0
 OK = 200
 
 
@@ -58,6 +59,14 @@ class Hung(Exception):
     """Unhealthy for so long that nobody can hope any more."""
 
 
+class SaysDead(Exception):
+    """The engine says itself, again and again, that it will not recover."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 class Condemned(Exception):
     """Healthy by its own word, and yet it answers nothing."""
 
@@ -72,6 +81,10 @@ class Watch:
         self._answered = False
         self._end = asyncio.ensure_future(ports.processes.wait(engine.root))
         self._condemned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def probed_port(self) -> int:
+        return self.engine.probe.port or self.engine.port
 
     def close(self) -> None:
         self._end.cancel()
@@ -114,14 +127,16 @@ class Watch:
         """Ask for its health every few seconds; `on_look` gets the grown tree and the seconds since we began.
 
         Raises:
-            Ended, Hung, Condemned.
+            Ended, Hung, SaysDead, Condemned.
         """
         began = healthy_at = self._now()
         failures = 0
+        dead = Dead(self.engine.probe, began)
         while True:
             tree = await asyncio.to_thread(grown, self._ports.processes, self.engine.tree)
             on_look(tree, self._now() - began)
-            failures = 0 if await self._status() == OK else failures + 1
+            status = await self._status(self.engine.probe.live_path)
+            failures = 0 if is_alive(self.engine.probe, status) else failures + 1
             self._raise_if_ended()
             if self._condemned.done():
                 raise Condemned
@@ -130,12 +145,16 @@ class Watch:
                 on_health(True)
             elif failures >= FAILURES_UNTIL_UNHEALTHY:
                 on_health(False)
+            dead = dead.noted(status, self._now())
+            if dead.is_sure(self._now()):
+                raise SaysDead(dead.status)
             if self._now() - healthy_at > HUNG_SECONDS:
                 raise Hung
             await self._pause(HEALTH_SECONDS)
 
-    async def _status(self) -> int | None:
-        status = await self._client.status(self.engine.port, self.engine.probe.path, self.engine.key)
+    async def _status(self, path: str | None = None) -> int | None:
+        probe = self.engine.probe
+        status = await self._client.status(self.probed_port, path or probe.path, self.engine.key)
         self._answered = status is not None
         return status
 
@@ -157,13 +176,34 @@ class Watch:
         return readings.of_tree(self._everyone(), self.engine.log_file)
 
     def _is_listening(self) -> bool | None:
-        return readings.is_listening(living(self._ports.processes, self.engine.tree), self.engine.port)
+        return readings.is_listening(living(self._ports.processes, self.engine.tree), self.probed_port)
 
     def _everyone(self) -> list[Identity]:
         return [self.engine.root, *self._ports.processes.descendants(self.engine.root)]
 
     def _now(self) -> float:
         return self._ports.clock.monotonic()
+
+
+def is_alive(probe: HttpProbe, status: int | None) -> bool:
+    """Busy is alive: what may not be asked just now may be asked soon."""
+    return status == OK or status in probe.busy
+
+
+class Dead(NamedTuple):
+    """Since when an engine has said nothing but that it is dead."""
+
+    probe: HttpProbe
+    since: float
+    status: int = OK
+
+    def noted(self, status: int | None, now: float) -> "Dead":
+        if status is None or status not in self.probe.dead:
+            return Dead(self.probe, now)
+        return Dead(self.probe, self.since, status)
+
+    def is_sure(self, now: float) -> bool:
+        return self.status != OK and now - self.since > DEAD_SECONDS
 
 
 def progress_of(found: Readings, size_bytes: int | None) -> Progress:

@@ -9,7 +9,7 @@ from gpustack_lite.domain import Sentence
 
 _TAKEN = re.compile(
     r"address (is )?already in use|address in use|EADDRINUSE|errno 98\b"
-    r"|couldn'?t bind|could not bind|failed to bind|cannot bind|bind\(\) failed",
+    r"|couldn'?t bind|could not bind|failed to bind|cannot bind|bind\(\) failed|failed to listen|socket bind failed",
     re.IGNORECASE,
 )
 _LONGEST_LINE = 300
@@ -57,6 +57,11 @@ def too_slow(seconds: float, lines: Sequence[str], backend: Backend | None) -> S
 
 def hung(seconds: float, lines: Sequence[str]) -> Sentence:
     return Sentence("engine_hung", {"seconds": round(seconds), "last_line": last_line(lines)})
+
+
+def says_dead(status: int, lines: Sequence[str], backend: Backend | None) -> Sentence:
+    known = None if backend is None else backend.last_error(lines)
+    return known or Sentence("engine_says_dead", {"status": status, "last_line": last_line(lines)})
 
 
 def stuck(attempt: int, lines: Sequence[str]) -> Sentence:

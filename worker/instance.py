@@ -3,21 +3,22 @@
 import asyncio
 import contextlib
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from typing import Any
 
 from backends.base import Backend
-from gpustack_lite.domain import HttpProbe, Sentence
+from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
 from gpustack_lite.lifecycle import State
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Identity
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import InstanceStatus, Progress, Said
-from worker import failures
-from worker.adoption import ProcessDoc, Record
-from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, TooSlow, Watch
+from worker import failures, shared_memory
+from worker.adoption import ProbeDoc, ProcessDoc, Record
+from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch
 from worker.failures import AttemptFailed
 from worker.launching import launch
 from worker.preparing import Prepared, backend_of, prepare
@@ -52,7 +53,7 @@ class Instance:
         self._task: asyncio.Task[None] | None = None
         self.is_ending = False
         if adopted and record.port is not None:
-            workshop.port_range.keep([record.port])
+            workshop.port_range.keep([record.port, *record.more_ports])
 
     @property
     def id(self) -> int:
@@ -130,6 +131,8 @@ class Instance:
             raise AttemptFailed(failures.too_slow(slow.seconds, self._lines(), self._backend())) from slow
         except Condemned as condemned:
             raise AttemptFailed(failures.stuck(self.record.attempt, self._lines())) from condemned
+        except SaysDead as dead:
+            raise AttemptFailed(failures.says_dead(dead.status, self._lines(), self._backend())) from dead
         except Hung as hung:
             raise AttemptFailed(failures.hung(HUNG_SECONDS, self._lines())) from hung
         finally:
@@ -147,18 +150,20 @@ class Instance:
         self._move(State.PREPARING, self._carried(), attempt=self.record.attempt + 1)
         prepared = await prepare(self._workshop, self.record.instance, self._note_progress)
         self._progress = None
-        self._spawn(prepared, self._workshop.port_range.take())
+        self._spawn(prepared, *self._workshop.port_range.take_several(1 + prepared.needs.ports))
 
-    def _spawn(self, prepared: Prepared, port: int) -> None:
+    def _spawn(self, prepared: Prepared, port: int, *more_ports: int) -> None:
         """No await between: a signal to leave never finds an engine whose record does not name it."""
         assigned = self.record.instance
-        self.record = self.record.model_copy(update={"port": port})
-        made = launch(self._workshop, assigned, prepared, port)
+        self.record = self.record.model_copy(update={"port": port, "more_ports": more_ports})
+        made = launch(self._workshop, assigned, prepared, port, more_ports)
         self._move(
             State.STARTING,
             self._carried(),
-            probe_path=made.spec.probe.path,
-            deadline_seconds=made.spec.probe.deadline_seconds,
+            probe=ProbeDoc.of(made.spec.probe),
+            shared_memory=() if prepared.simulated else made.spec.shared_memory,
+            segments=(),
+            started_at=self._workshop.ports.clock.wall().timestamp(),
             size_bytes=None if prepared.facts is None or prepared.simulated else prepared.facts.size_bytes,
             launch=made.shown,
             context_length=assigned.context_length,
@@ -183,7 +188,7 @@ class Instance:
             root=tree.root,
             tree=tree,
             port=record.port,
-            probe=HttpProbe(record.probe_path, record.deadline_seconds),
+            probe=record.probe.probe,
             key=record.instance.engine_key,
             log_file=self._workshop.logs.path(self.id, record.attempt),
             size_bytes=record.size_bytes,
@@ -245,14 +250,41 @@ class Instance:
 
     async def _end_processes(self) -> None:
         root: Identity | None = self.tree.root
+        await asyncio.to_thread(self._look_at_shared_memory)
         await process.end(self._workshop.ports, self.tree, self._workshop.settings.stop_grace_seconds)
         if root is not None:
             await self._workshop.ports.processes.wait(root)
-        if self.record.port is not None:
-            self._workshop.port_range.give_back(self.record.port)
+        await asyncio.to_thread(self._clean_shared_memory)
+        for port in (self.record.port, *self.record.more_ports):
+            if port is not None:
+                self._workshop.port_range.give_back(port)
         if root is not None or self.record.port is not None or self.record.members:
-            self._save(process=None, members=(), port=None)
+            self._save(process=None, members=(), port=None, more_ports=(), segments=())
             self._on_change()
+
+    def _look_at_shared_memory(self) -> None:
+        """While the engine lives its own processes tell which files are theirs."""
+        record = self.record
+        if not record.shared_memory:
+            return
+        seen = shared_memory.open_in(self._pids(), record.shared_memory)
+        if kept := seen.difference(shared_memory.Segment(*each) for each in record.segments):
+            self._save(segments=(*record.segments, *((each.name, each.inode) for each in sorted(kept))))
+
+    def _clean_shared_memory(self) -> None:
+        """After the engine has ended; what another process has open stays."""
+        record = self.record
+        if not record.shared_memory or record.started_at == 0.0:
+            return
+        seen = {shared_memory.Segment(*each) for each in record.segments}
+        found = shared_memory.listed(record.shared_memory)
+        ours = shared_memory.surely_ours(found, seen, self._pids(), os.getuid(), record.started_at)
+        held = shared_memory.open_in(shared_memory.all_pids(), record.shared_memory) if ours else set()
+        shared_memory.remove(self._workshop.ports.disk, [each for each in ours if each not in held])
+
+    def _pids(self) -> set[int]:
+        roots = [self.record.process] if self.record.process is not None else []
+        return {each.pid for each in (*roots, *self.record.members)}
 
     # --- what is noted
 
@@ -267,13 +299,15 @@ class Instance:
         if is_healthy and self.record.state is State.UNHEALTHY:
             self._move(State.READY)
         elif not is_healthy and self.record.state is State.READY:
-            words = {"path": self.record.probe_path, "port": self.record.port}
+            probe = self.record.probe
+            words = {"path": probe.live_path or probe.path, "port": probe.port or self.record.port}
             self._move(State.UNHEALTHY, Sentence("engine_unhealthy", words))
 
     def _note_look(self, tree: Tree, seconds: float) -> None:
         members = tuple(ProcessDoc.of(each) for each in sorted(tree.members, key=lambda each: each.pid))
         if members != self.record.members:
             self._save(members=members)
+        self._look_at_shared_memory()
         if self.record.failures and seconds >= STEADY_SECONDS:
             self._save(failures=0)
 

@@ -26,13 +26,15 @@ class Launch:
     shown: dict[str, Any]
 
 
-def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int) -> Launch:
+def launch(
+    workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int, more_ports: tuple[int, ...] = ()
+) -> Launch:
     """Raises:
     Refusal: what the backend or the worker does not allow.
     """
     check_model_env(assigned.env)
     prepared.backend.check(assigned.options, assigned.env)
-    placed = _placed(workshop, assigned, prepared, port)
+    placed = replace(_placed(workshop, assigned, prepared, port), more_ports=more_ports)
     real = prepared.backend.launch(placed)
     runs = _in_place_of(workshop, placed) if prepared.simulated else real
     marker = marker_value(workshop.worker_uid, assigned.id)
@@ -57,6 +59,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         version=prepared.version,
         runner_dir=str(RUNNER_DIR),
         claim=_claim(assigned),
+        texts=prepared.texts,
     )
 
 

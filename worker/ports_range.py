@@ -88,6 +88,22 @@ class PortRange:
                 return port
         raise Refusal("no_free_engine_port", first=self._ports.start, last=self._ports.stop - 1)
 
+    def take_several(self, count: int) -> tuple[int, ...]:
+        """All or none.
+
+        Raises:
+            Refusal: `no_free_engine_port`.
+        """
+        taken: list[int] = []
+        try:
+            while len(taken) < count:
+                taken.append(self.take())
+        except Refusal:
+            for port in taken:
+                self.give_back(port)
+            raise
+        return tuple(taken)
+
     def keep(self, ports: Iterable[int]) -> None:
         """Engines that were adopted hold these."""
         self._taken.update(ports)

@@ -1,11 +1,12 @@
 """Everything that must be at hand before an engine can be launched: backend, version, facts, devices."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from backends import registry
-from backends.base import Backend
+from backends.base import Backend, HasNeeds, Needs
 from gpustack_lite.domain import BackendVersion, Device, ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import sources
@@ -13,6 +14,8 @@ from gpustack_lite.wire import AssignedInstance, Progress
 from worker import engines
 from worker.simulated import simulated_versions
 from worker.workshop import Workshop
+
+LONGEST_TEXT = 10 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class Prepared:
     source_path: str | None
     devices: tuple[Device, ...]
     cpu_count: int
+    needs: Needs = field(default_factory=Needs)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:
@@ -52,7 +57,24 @@ async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: C
     facts = await workshop.files.for_backend(assigned.source, backend)
     version = await _version(workshop, assigned, backend, on_progress, devices)
     path = facts.path if facts is not None else _path_of(assigned.source)
-    return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count)
+    needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
+    texts = await asyncio.to_thread(read_texts, needs)
+    return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
+
+
+def read_texts(needs: Needs) -> dict[str, str]:
+    """Of each the first that can be read; the others are left out."""
+    found = {name: next(filter(None, map(_text, paths)), None) for name, paths in needs.texts.items()}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _text(path: str) -> str | None:
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LONGEST_TEXT + 1)
+        return content.decode("utf-8") if len(content) <= LONGEST_TEXT else None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 async def _version(

@@ -1,14 +1,17 @@
 """What every instance of a worker shares to do its work."""
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from backends.mindie_install import SERVER
 from gpustack_lite.domain import BackendVersion
 from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
-from worker import engines
+from worker import engines, found_engines
 from worker.adoption import Records
 from worker.devices.detect import Inventory
 from worker.files import Files
@@ -34,7 +37,8 @@ class Workshop:
 
     @cached_property
     def _on_path(self) -> tuple[BackendVersion, ...]:
-        return engines.find_on_path(self.ports)
+        mindie = found_engines.mindie(self.settings.ascend_root, os.environ, shutil.which(SERVER))
+        return (*engines.find_on_path(self.ports), *mindie)
 
     def engines_on_path(self) -> tuple[BackendVersion, ...]:
         """Asked once per start of the worker: it runs the engine to learn its version."""

@@ -16,6 +16,7 @@ from gpustack_lite.messages import (
     gateway,
     help,
     lifecycle,
+    mindie,
     planning,
     scheduler,
     server,
@@ -25,7 +26,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility,),
+    *(compatibility, mindie),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

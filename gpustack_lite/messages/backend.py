@@ -195,12 +195,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The backend {backend} serves directories with a config.json, and {path} is {format}: choose another backend.",
         "后端 {backend} 只支持含 config.json 的目录，而 {path} 的格式为 {format}：请更换后端。",
     ),
-    "mindie_name_invalid": (
-        "MindIE cannot serve a model under the name {name}: its names are up to 256 of A-Z, a-z, 0-9, '.', '_' and "
-        "'-', and neither begin nor end with '.', '_' or '-'. Deploy it under another name.",
-        "MindIE 不能以 {name} 为模型名称：名称最多 256 个字符，只能含 A-Z、a-z、0-9、'.'、'_' 和 '-'，且不能以 "
-        "'.'、'_' 或 '-' 开头或结尾。请换一个名称部署。",
-    ),
     # what memory is needed for
     "term_weights": ("weights", "权重"),
     "term_cache": ("cache of {context_length} tokens", "{context_length} 个词元的缓存"),

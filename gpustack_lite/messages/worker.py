@@ -131,6 +131,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The engine did not answer its health check for {seconds} s and was ended. Its last words: {last_line}",
         "引擎连续 {seconds} 秒未响应健康检查，已被终止。最后的输出：{last_line}",
     ),
+    "engine_says_dead": (
+        "The engine says itself that it is faulty (HTTP {status} to its health check) and was ended. Its last words: "
+        "{last_line}",
+        "引擎自报故障（健康检查返回 HTTP {status}），已被终止。最后的输出：{last_line}",
+    ),
     "engine_silent": (
         "The engine has {requests} requests in flight and sent no byte for {seconds} s ({allowed} s were to be "
         "expected at most): it is restarted.",

@@ -1,8 +1,10 @@
 """What the gateways are told: a route per model and a credential per key and session; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backends import registry
+from backends.base import Renames
 from backends.slots import slots_of
 from gpustack_lite.db import model_state
 from gpustack_lite.db.queries.cluster import engine_key
@@ -68,11 +70,18 @@ def _endpoint(view: Published, instance: ModelInstance) -> Endpoint | None:
         address=address(worker.data_address, instance.port or 0),
         engine_key=engine_key(view.engine_secret, instance.id or 0),
         context_length=instance.context_length,
-        served_name=(instance.assigned or {}).get("model", instance.model_name),
+        served_name=_served_name(instance.assigned or {}, instance.model_name),
         slots=slots_of((instance.assigned or {}).get("backend"), (instance.assigned or {}).get("options") or {}),
         worker=worker.name,
         attempt=instance.attempt,
     )
+
+
+def _served_name(assigned: Mapping[str, Any], model_name: str) -> str:
+    """Under which its engine knows the model: not every engine takes every name."""
+    name: str = assigned.get("model", model_name)
+    backend = registry.registry().backends.get(assigned.get("backend") or "")
+    return backend.served_name(name) if isinstance(backend, Renames) else name
 
 
 def address(host: str, port: int) -> str:

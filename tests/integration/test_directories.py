@@ -32,7 +32,7 @@ def test_models_of_the_usual_sizes_on_eight_cards_of_64_gib(tmp_path: Path) -> N
         for each in names:
             platform.wait_ready(each)
         assert [len(platform.instances(each)[0]["devices"]) for each in names] == [2, 1, 2, 1]
-        assert platform.instances("mindie")[0]["launch"]["files"] == ["config.json"]
+        assert platform.instances("mindie")[0]["launch"]["files"] == ["config.json", "model/config.json"]
         (instance,) = platform.instances("large")
         assert instance["simulated"] is True
         assert instance["context_length"] == 40960

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,19 +36,36 @@ def start(ports: Ports, spec: LaunchSpec, env: Mapping[str, str], output: Path) 
     try:
         workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
         output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_files(ports, workdir, spec.files)
+        for name, source in spec.mirrors.items():
+            _mirror(workdir, name, Path(source))
+        _write_files(ports, workdir, spec.files, spec.file_mode)
         return ports.processes.spawn(spec.argv, env=env, cwd=workdir, output=output, umask=0o077)
     except OSError as error:
         why = error.strerror or str(error)
         raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
 
 
-def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str]) -> None:
+def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str], mode: int) -> None:
+    """A link of that name is replaced, never followed."""
     for name, content in files.items():
-        path = (workdir / name).resolve()
-        if not path.is_relative_to(workdir.resolve()):
-            raise Refusal("engine_file_escapes", file=name)
-        ports.disk.replace(path, content.encode())
+        ports.disk.replace(_below(workdir, name), content.encode(), mode)
+
+
+def _mirror(workdir: Path, name: str, source: Path) -> None:
+    """A directory of ours with a link to each entry of `source`, made anew for each attempt."""
+    folder = _below(workdir, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o750, parents=True)
+    folder.chmod(0o750)
+    for entry in source.iterdir():
+        (folder / entry.name).symlink_to(entry)
+
+
+def _below(workdir: Path, name: str) -> Path:
+    path = workdir / name
+    if not path.parent.resolve().is_relative_to(workdir.resolve()) or path.name in {"", ".."}:
+        raise Refusal("engine_file_escapes", file=name)
+    return path
 
 
 def grown(processes: Processes, tree: Tree) -> Tree:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gpustack_lite.domain import HttpProbe
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Identity, SystemDisk
 from gpustack_lite.wire import AssignedInstance
 from tests.fakes.processes import FakeProcesses
-from worker.adoption import ProcessDoc, Record, Records, Verdict, is_its_engine, judge, strays, without_root
+from worker.adoption import ProbeDoc, ProcessDoc, Record, Records, Verdict, is_its_engine, judge, strays, without_root
 
 UID = "worker-uid"
 ENGINE = Identity(100, 7, "boot")
@@ -23,6 +24,12 @@ def record(state: State = State.READY, process: Identity | None = ENGINE) -> Rec
         process=None if process is None else ProcessDoc.of(process),
         port=21000,
     )
+
+
+def test_what_an_engine_is_asked_survives_the_worker() -> None:
+    probe = HttpProbe("/r", 9.0, live_path="/l", port=3, busy=frozenset({503, 429}), dead=frozenset({500}))
+    kept = record().model_copy(update={"probe": ProbeDoc.of(probe)})
+    assert Record.model_validate_json(kept.model_dump_json()).probe.probe == probe
 
 
 @pytest.mark.parametrize(

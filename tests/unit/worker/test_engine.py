@@ -12,7 +12,7 @@ from gpustack_lite.wire import Progress
 from tests.fakes.clock import ManualClock
 from tests.fakes.processes import FakeProcesses
 from worker import readings
-from worker.engine import Condemned, Ended, Engine, Foreign, Hung, TooSlow, Watch, progress_of
+from worker.engine import Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch, progress_of
 from worker.probe import Readings
 from worker.runtimes.process import Tree
 
@@ -37,14 +37,21 @@ class Answers:
     def __init__(self, status: Callable[[int], int | None]) -> None:
         self._status = status
         self.count = 0
+        self.asked: set[tuple[int, str]] = set()
 
     async def status(self, port: int, path: str, engine_key: str) -> int | None:
         self.count += 1
+        self.asked.add((port, path))
         return self._status(self.count)
 
 
-def engine(size_bytes: int | None = None) -> Engine:
-    return Engine(ROOT, Tree("w:1", ROOT), 21000, HttpProbe("/health", 60.0), "key", Path("/nowhere.log"), size_bytes)
+PROBE = HttpProbe("/health", 60.0)
+TELLING = HttpProbe("/ready", 60.0, live_path="/live", port=21001, busy=frozenset({503}), dead=frozenset({500}))
+"""Of an engine that tells ready, busy and dead apart, on a port of its own."""
+
+
+def engine(size_bytes: int | None = None, probe: HttpProbe = PROBE) -> Engine:
+    return Engine(ROOT, Tree("w:1", ROOT), 21000, probe, "key", Path("/nowhere.log"), size_bytes)
 
 
 def ignore(_: Progress) -> None: ...
@@ -128,6 +135,51 @@ async def test_one_that_hangs_for_five_minutes_is_given_up() -> None:
             lambda _: None, lambda *_: None
         )
     assert 1300 < clock.monotonic() < 1310
+
+
+async def test_busy_is_health_once_it_was_ready_and_not_before() -> None:
+    processes = Lasting()
+    health: list[bool] = []
+    ready = Answers(lambda count: 503 if count < 3 else 200)
+    await Watch(engine(probe=TELLING), Ports(clock=ManualClock(), processes=processes), ready).until_ready(ignore)
+    assert (ready.count, ready.asked) == (3, {(21001, "/ready")})
+
+    def busy(count: int) -> int:
+        if count == 200:
+            processes.ended.set_result(0)
+        return 503
+
+    answers = Answers(busy)
+    with pytest.raises(Ended):
+        await Watch(engine(probe=TELLING), Ports(clock=ManualClock(), processes=processes), answers).until_ended(
+            health.append, lambda *_: None
+        )
+    assert set(health) == {True}
+    assert answers.asked == {(21001, "/live")}
+
+
+async def test_one_that_says_it_is_dead_is_not_waited_for_as_one_that_is_silent() -> None:
+    clock = ManualClock()
+    with pytest.raises(SaysDead) as caught:
+        await Watch(engine(probe=TELLING), Ports(clock=clock, processes=Lasting()), Answers(lambda _: 500)).until_ended(
+            lambda _: None, lambda *_: None
+        )
+    assert caught.value.status == 500
+    assert 1030 < clock.monotonic() < 1040
+
+
+async def test_one_that_recovers_before_it_is_given_up_is_forgiven() -> None:
+    processes = Lasting()
+
+    def status(count: int) -> int:
+        if count == 40:
+            processes.ended.set_result(0)
+        return 200 if count % 8 == 0 else 500
+
+    with pytest.raises(Ended):
+        await Watch(
+            engine(probe=TELLING), Ports(clock=ManualClock(), processes=processes), Answers(status)
+        ).until_ended(lambda _: None, lambda *_: None)
 
 
 def test_progress_without_a_size_is_unknown() -> None:

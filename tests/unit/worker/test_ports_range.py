@@ -49,3 +49,11 @@ def test_a_good_range_includes_both_ends() -> None:
 )
 def test_the_overlap_with_outgoing_connections(ephemeral: str, both: tuple[int, int] | None) -> None:
     assert overlap(range(21000, 22000), ephemeral) == both
+
+
+def test_an_engine_of_several_ports_gets_all_of_them_or_none() -> None:
+    ports = PortRange(range(21000, 21005), lambda port: True)
+    assert ports.take_several(3) == (21000, 21001, 21002)
+    with pytest.raises(Refusal):
+        ports.take_several(3)
+    assert ports.take_several(2) == (21003, 21004)

@@ -1,0 +1,57 @@
+"""What lies in an engine's working directory before it starts."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from gpustack_lite.domain import LaunchSpec
+from gpustack_lite.errors import Refusal
+from gpustack_lite.ports import Identity, Ports
+from tests.fakes.processes import FakeProcesses
+from worker.runtimes.process import start
+
+
+class Starting(FakeProcesses):
+    def spawn(self, *_: object, **__: object) -> Identity:
+        return Identity(1, 1, "boot")
+
+
+def begin(spec: LaunchSpec, folder: Path) -> None:
+    start(Ports(processes=Starting()), spec, {}, folder / "logs" / "1.log")
+
+
+def spec(folder: Path, **more: object) -> LaunchSpec:
+    return LaunchSpec(("/bin/true",), {}, 21000, str(folder / "work"), **more)  # type: ignore[arg-type]
+
+
+def test_files_have_the_mode_that_the_engine_wants(tmp_path: Path) -> None:
+    begin(spec(tmp_path, files={"config.json": "{}"}, file_mode=0o640), tmp_path)
+    assert stat.S_IMODE((tmp_path / "work" / "config.json").stat().st_mode) == 0o640
+
+
+def test_a_copy_of_a_model_is_links_with_our_own_file_among_them(tmp_path: Path) -> None:
+    """The second attempt begins anew; what the links lead to is never written."""
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("theirs")
+    (model / "a.safetensors").write_bytes(b"weights")
+    made = spec(tmp_path, mirrors={"model": str(model)}, files={"model/config.json": "ours"})
+    for _ in range(2):
+        begin(made, tmp_path)
+    copy = tmp_path / "work" / "model"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o750
+    assert (copy / "a.safetensors").resolve() == model / "a.safetensors"
+    assert ((copy / "config.json").read_text(), (copy / "config.json").is_symlink()) == ("ours", False)
+    assert (model / "config.json").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", ".."])
+def test_nothing_is_written_elsewhere(name: str, tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="engine_file_escapes"):
+        begin(spec(tmp_path, files={name: "x"}), tmp_path)
+
+
+def test_a_model_that_is_gone_is_a_reason(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="engine_cannot_start"):
+        begin(spec(tmp_path, mirrors={"model": str(tmp_path / "gone")}), tmp_path)
