@@ -50,13 +50,33 @@ def kind_of(chip: str) -> DeviceKind:
         Refusal: `unknown_chip`.
     """
     upper = chip.upper()
-    if upper.startswith(("910", "310", "ASCEND", "A2", "A3")) and not upper.startswith("A30"):
+    if upper.startswith(("910", "310", "950", "ASCEND", "A2", "A3")) and not upper.startswith("A30"):
         return "ascend"
     if upper.startswith(_CUDA_PREFIXES):
         return "cuda"
     if upper.startswith("MI"):
         return "rocm"
     raise Refusal("unknown_chip", chip=chip)
+
+
+_FAMILIES = (
+    (re.compile(r"^910(C|_93\d\d)"), "a3"),
+    (re.compile(r"^910B[1-9]"), "910b"),
+    (re.compile(r"^910"), "910"),
+    (re.compile(r"^310P"), "310p"),
+    (re.compile(r"^310B"), "310b"),
+    (re.compile(r"^310"), "310"),
+    (re.compile(r"^950"), "950"),
+)
+
+
+def family_of(chip: str) -> str | None:
+    """The family by which Huawei builds drivers, CANN and images: 910, 910b (A2), a3, 310p, 310b, 310 or 950 (A5).
+
+    As gpustack-runtime sorts them. 910B1 to 910B4-1 are A2; a plain 910B is what the first 910 calls itself.
+    """
+    name = chip.removeprefix("Ascend").strip().upper()
+    return next((family for pattern, family in _FAMILIES if pattern.match(name)), None)
 
 
 def parse_spec(spec: str) -> tuple[Declared, ...]:

@@ -155,6 +155,11 @@ def a5(count: int = 1, **more: object) -> dict:
     return {"version": "25.7.rc1.6", "layout": "950", "cards": cards} | more
 
 
+def said(machine: dict, *arguments: str) -> str:
+    """What the program would print, without running it."""
+    return _answer(machine, list(arguments))
+
+
 # --- the program
 
 
