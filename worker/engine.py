@@ -1,7 +1,7 @@
 """One running engine: waits until it answers, and watches it until it ends."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -71,6 +71,10 @@ class Condemned(Exception):
     """Healthy by its own word, and yet it answers nothing."""
 
 
+async def nothing_more() -> None:
+    """What is looked at beside the processes of most engines."""
+
+
 class Watch:
     """Looks at one engine. The process is waited for in the background, so its end is seen at once."""
 
@@ -123,8 +127,15 @@ class Watch:
             raise Foreign
         return True
 
-    async def until_ended(self, on_health: Callable[[bool], None], on_look: Callable[[Tree, float], None]) -> None:
+    async def until_ended(
+        self,
+        on_health: Callable[[bool], None],
+        on_look: Callable[[Tree, float], None],
+        look_closer: Callable[[], Awaitable[None]] = nothing_more,
+    ) -> None:
         """Ask for its health every few seconds; `on_look` gets the grown tree and the seconds since we began.
+
+        `look_closer` is awaited after each of these looks.
 
         Raises:
             Ended, Hung, SaysDead, Condemned.
@@ -135,6 +146,7 @@ class Watch:
         while True:
             tree = await asyncio.to_thread(grown, self._ports.processes, self.engine.tree)
             on_look(tree, self._now() - began)
+            await look_closer()
             status = await self._status(self.engine.probe.live_path)
             failures = 0 if is_alive(self.engine.probe, status) else failures + 1
             self._raise_if_ended()

@@ -122,7 +122,7 @@ class Instance:
             if self.record.state is State.STARTING:
                 await watch.until_ready(self._note_progress)
                 self._ready()
-            await watch.until_ended(self._note_health, self._note_look)
+            await watch.until_ended(self._note_health, self._note_look, self._look_at_shared_memory)
         except Ended as ended:
             raise self._failure_of(ended) from ended
         except Foreign as foreign:
@@ -250,7 +250,7 @@ class Instance:
 
     async def _end_processes(self) -> None:
         root: Identity | None = self.tree.root
-        await asyncio.to_thread(self._look_at_shared_memory)
+        await self._look_at_shared_memory()
         await process.end(self._workshop.ports, self.tree, self._workshop.settings.stop_grace_seconds)
         if root is not None:
             await self._workshop.ports.processes.wait(root)
@@ -262,12 +262,12 @@ class Instance:
             self._save(process=None, members=(), port=None, more_ports=(), segments=())
             self._on_change()
 
-    def _look_at_shared_memory(self) -> None:
+    async def _look_at_shared_memory(self) -> None:
         """While the engine lives its own processes tell which files are theirs."""
         record = self.record
         if not record.shared_memory:
             return
-        seen = shared_memory.open_in(self._pids(), record.shared_memory)
+        seen = await asyncio.to_thread(shared_memory.open_in, self._pids(), record.shared_memory)
         if kept := seen.difference(shared_memory.Segment(*each) for each in record.segments):
             self._save(segments=(*record.segments, *((each.name, each.inode) for each in sorted(kept))))
 
@@ -307,7 +307,6 @@ class Instance:
         members = tuple(ProcessDoc.of(each) for each in sorted(tree.members, key=lambda each: each.pid))
         if members != self.record.members:
             self._save(members=members)
-        self._look_at_shared_memory()
         if self.record.failures and seconds >= STEADY_SECONDS:
             self._save(failures=0)
 
