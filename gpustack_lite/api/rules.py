@@ -72,6 +72,13 @@ def check_devices(devices: list[str]) -> None:
             raise Refusal("device_address", param="placement.devices", device=_printable(device))
 
 
+def check_autoscale(least: int, most: int) -> None:
+    if least == 0:
+        raise Refusal("autoscale_from_zero", param="autoscale.min")
+    if least > most:
+        raise Refusal("autoscale_bounds", param="autoscale.max", min=least, max=most)
+
+
 def check_plain(value: Any, name: str, depth: int = 0) -> None:
     """Only what every database and every JSON reader can hold: finite numbers, whole characters, bounded depth."""
     if depth > DEEPEST:

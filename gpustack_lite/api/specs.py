@@ -11,6 +11,7 @@ from backends.base import Backend
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.merge_patch import merged
+from gpustack_lite.api.replica_range import spelled_out
 from gpustack_lite.api.schemas.bodies import ModelCreate, PlacementSpec
 from gpustack_lite.db.documents import MASK
 from gpustack_lite.db.queries import backends
@@ -20,7 +21,7 @@ from gpustack_lite.hub import sources
 
 LAUNCH_FIELDS = ("source", "backend", "backend_version", "options", "env", "placement")
 """A change of one of these makes new instances; any other is taken up by those that run."""
-SPEC_FIELDS = ("name", "replicas", "restart_limit", "serving", *LAUNCH_FIELDS)
+SPEC_FIELDS = ("name", "replicas", "autoscale", "restart_limit", "serving", *LAUNCH_FIELDS)
 _PATCHABLE = frozenset(ModelCreate.model_fields)
 
 
@@ -46,7 +47,7 @@ def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
     unknown = sorted(set(patch) - _PATCHABLE)
     if unknown:
         raise Refusal("field_unknown", param=unknown[0], name=unknown[0])
-    after = merged(before, patch)
+    after = merged(before, spelled_out(patch))
     if isinstance(after.get("env"), dict):
         after["env"] = {
             key: before["env"].get(key, value) if value == MASK else value for key, value in after["env"].items()
@@ -64,6 +65,8 @@ def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
     spec["serving"] = body.serving.model_dump(exclude_defaults=True)
     if spec["restart_limit"] is None:
         spec["restart_limit"] = default_restart_limit
+    if body.autoscale is not None:
+        spec["replicas"] = max(body.autoscale.min, min(body.autoscale.max, body.replicas))
     return spec
 
 
@@ -72,6 +75,8 @@ async def check(context: Context, body: ModelCreate) -> None:
     for name, value in body.model_dump().items():
         rules.check_plain(value, name)
     rules.check_devices(body.placement.devices)
+    if body.autoscale is not None:
+        rules.check_autoscale(body.autoscale.min, body.autoscale.max)
     if body.serving.limits is not None:
         rules.check_timezone(body.serving.limits.timezone, "serving.limits.timezone")
     backend = await backend_named(context, body.backend)

@@ -9,7 +9,7 @@ from gpustack_lite.cli import serving
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
 from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
-from gpustack_lite.cli.pairs import labels_of, options_of
+from gpustack_lite.cli.pairs import labels_of, options_of, replicas_of
 from gpustack_lite.cli.say import say
 from gpustack_lite.errors import Refusal
 
@@ -26,10 +26,15 @@ class Strategy(StrEnum):
     BINPACK = "binpack"
 
 
+def _range(autoscale: dict[str, Any] | None) -> str:
+    """ " (1..4)" for a model that follows its load."""
+    return f" ({autoscale['min']}..{autoscale['max']})" if autoscale else ""
+
+
 COLUMNS = (
     Column("name"),
     Column("state"),
-    Column("ready", lambda model: f"{model['ready_replicas']}/{model['replicas']}"),
+    Column("ready", lambda model: f"{model['ready_replicas']}/{model['replicas']}" + _range(model.get("autoscale"))),
     Column("backend", lambda model: model["chosen_backend"]),
     Column("source"),
     Column("message", lambda model: model.get("state_message")),
@@ -42,7 +47,7 @@ def deploy(
     source: Annotated[str, typer.Option(help=say("help_source"))],
     backend: Annotated[str | None, typer.Option(help=say("help_backend"))] = None,
     backend_version: Annotated[str | None, typer.Option(help=say("help_backend_version"))] = None,
-    replicas: Annotated[int, typer.Option(min=0, help=say("help_replicas"))] = 1,
+    replicas: Annotated[str, typer.Option(metavar="N | auto(MIN,MAX)", help=say("help_replicas"))] = "1",
     option: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_option"))] = None,
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_env"))] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_label"))] = None,
@@ -68,7 +73,7 @@ def deploy(
 ) -> None:
     from gpustack_lite.cli.deploying import newest_event, wait_until_ready
 
-    body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas}
+    body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas_of(replicas)}
     body |= {"backend": backend, "backend_version": backend_version}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     body["placement"] = {
@@ -95,7 +100,7 @@ def deploy(
         before = newest_event(client)
         model = client.post("models", body=body)
         show_done(model, output, "model_created", name=model["name"])
-        if wait and replicas:
+        if wait and body["replicas"]:
             wait_until_ready(client, model["name"], timeout, after_event=before, is_quiet=output is not Format.TABLE)
 
 
@@ -136,11 +141,18 @@ def stop(name: Name, output: Output = Format.TABLE) -> None:
 @app.command("scale", help=say("help_models_scale"))
 def scale(
     name: Name,
-    replicas: Annotated[int, typer.Argument(min=0, help=say("help_replicas"))],
+    replicas: Annotated[str, typer.Argument(metavar="REPLICAS", help=say("help_replicas"))],
+    load: Annotated[float | None, typer.Option(min=0.001, help=say("help_scale_load"))] = None,
+    up_after: Annotated[float | None, typer.Option(min=1, metavar="SECONDS", help=say("help_up_after"))] = None,
+    down_after: Annotated[float | None, typer.Option(min=1, metavar="SECONDS", help=say("help_down_after"))] = None,
     output: Output = Format.TABLE,
 ) -> None:
+    patch: dict[str, Any] = {"replicas": replicas_of(replicas)}
+    given = {"in_flight_per_replica": load, "up_seconds": up_after, "down_seconds": down_after}
+    if finer := {field: value for field, value in given.items() if value is not None}:
+        patch["autoscale"] = finer
     with connect() as client:
-        model = client.patch("models", name, body={"replicas": replicas})
+        model = client.patch("models", name, body=patch)
     show_done(model, output, "model_scaled", name=name, replicas=replicas)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, ModelRouteRow, Worker, WorkerDevice
-from gpustack_lite.wire import Limits, Serving
+from gpustack_lite.wire import Autoscale, Limits, Serving
 
 Document = dict[str, Any]
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
@@ -24,6 +24,7 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "backend_version": model.backend_version,
         "chosen_backend": _chosen(instances) or model.backend,
         "replicas": model.replicas,
+        "autoscale": Autoscale.model_validate(model.autoscale).model_dump(mode="json") if model.autoscale else None,
         "ready_replicas": model_state.ready_count(instances),
         "state": str(model_state.state_of(model, instances)),
         "said": model_state.why_not_ready(model, instances),

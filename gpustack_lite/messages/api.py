@@ -162,6 +162,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The route {name} names the model {model}, which does not exist: it is passed over until it is deployed.",
         "路由 {name} 指向的模型 {model} 不存在：在部署之前会被跳过。",
     ),
+    "replicas_unreadable": (
+        "{given} is no number of replicas: write a number, auto(1,4), or an object with min and max.",
+        "{given} 不是有效的副本数：请写数字、auto(1,4)，或含 min 与 max 的对象。",
+    ),
+    "autoscale_from_zero": (
+        "A model that follows its load has at least one replica: to let it have none while nobody uses it, "
+        "set serving.sleep_after_seconds as well.",
+        "随负载伸缩的模型至少有 1 个副本：若要在无人使用时降为 0，请同时设置 serving.sleep_after_seconds。",
+    ),
+    "autoscale_bounds": (
+        "The least number of replicas ({min}) is more than the most ({max}): swap them.",
+        "副本数下限（{min}）大于上限（{max}）：请对调。",
+    ),
     "name_length": (
         "A name must have 1 to {longest} characters, not {length}.",
         "名称长度应为 1 到 {longest} 个字符，而不是 {length}。",

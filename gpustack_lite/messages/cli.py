@@ -143,6 +143,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "file_unreadable": ("{path} cannot be used: {why}.", "无法使用 {path}：{why}。"),
     "not_a_mapping": ("it is not a mapping", "内容不是键值映射"),
     "needs_key_value": ("{option} wants KEY=VALUE.", "{option} 需要 键=值 的形式。"),
+    "needs_replicas": (
+        "{given} is no number of replicas: write a number, auto(1,4) or 1..4.",
+        "{given} 不是有效的副本数：请写数字、auto(1,4) 或 1..4。",
+    ),
     "yes": ("yes", "是"),
     "no": ("no", "否"),
     # models

@@ -211,7 +211,22 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     ),
     "help_backend": ("The engine (chosen by the model's format).", "推理引擎（默认按模型格式选择）。"),
     "help_backend_version": ("The engine's version.", "推理引擎版本。"),
-    "help_replicas": ("How many replicas.", "副本数。"),
+    "help_replicas": (
+        "How many replicas; auto(1,4) or 1..4 lets them follow the load.",
+        "副本数；写 auto(1,4) 或 1..4 则随负载伸缩。",
+    ),
+    "help_scale_load": (
+        "With auto: how many requests one replica should carry (the slots of its engine).",
+        "与 auto 同用：每个副本应承担的请求数（默认取引擎的并发槽数）。",
+    ),
+    "help_up_after": (
+        "With auto: how long the load must be too high before there are more (30).",
+        "与 auto 同用：负载持续过高多少秒后增加副本（30）。",
+    ),
+    "help_down_after": (
+        "With auto: how long fewer must suffice before there are fewer (300).",
+        "与 auto 同用：较少副本已足够多少秒后减少副本（300）。",
+    ),
     "help_option": (
         "An option of the engine without its dashes; may be given several times.",
         "引擎自身的选项（不带短横线），可重复给出。",

@@ -19,6 +19,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "模型 {model} 已空闲 {seconds} 秒，进入休眠。",
     ),
     "event_model_woken": ("Model {model} was woken.", "模型 {model} 已被唤醒。"),
+    "event_model_scaled": ("Model {model} has {replicas} replicas now.", "模型 {model} 现有 {replicas} 个副本。"),
+    "scaled_up": (
+        "{in_flight} in flight + {queued} queued on {before} replicas for {seconds} s: {replicas} replicas.",
+        "{before} 个副本上有 {in_flight} 个进行中 + {queued} 个排队的请求，持续 {seconds} 秒：改为 {replicas} 个副本。",
+    ),
+    "scaled_down": (
+        "{replicas} replicas would have done for {seconds} s (now {in_flight} in flight + {queued} queued "
+        "on {before}): {replicas} replicas.",
+        "{seconds} 秒以来 {replicas} 个副本已足够（目前 {before} 个副本上有 {in_flight} 个进行中 + "
+        "{queued} 个排队的请求）：改为 {replicas} 个副本。",
+    ),
+    "scaled_asleep": (
+        "It sleeps and will wake with {replicas} replicas instead of {before}.",
+        "模型处于休眠状态，唤醒后将有 {replicas} 个副本（原为 {before} 个）。",
+    ),
     "event_model_deleted": ("Model {model} was deleted.", "已删除模型 {model}。"),
     "event_route_created": ("Route {name} was created and leads to {models}.", "已创建路由 {name}，指向 {models}。"),
     "event_route_changed": ("Route {name} was changed and leads to {models}.", "已修改路由 {name}，指向 {models}。"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.server import batches, draining, liveness, placements, replicas, tidying
+from gpustack_lite.server.autoscaling import Autoscaling
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
 from gpustack_lite.server.publish import ASKED_FOR, Publisher
@@ -31,6 +32,7 @@ def of_the_leader(core: Core, heartbeats: Heartbeats, silence: Silence) -> tuple
         Reconciler("placements", lambda: placements.step(core), ("models", "instances", "workers", "inspections"), 2.0),
         Reconciler("liveness", lambda: liveness.step(core, heartbeats, silence), ("heartbeats",), look_at_workers),
         Reconciler("draining", lambda: draining.step(core), ("drain", "gateways", "instances"), 5.0),
+        Reconciler("autoscaling", Autoscaling(core).step, ("models",), SELDOM_SECONDS),
         Reconciler("sleeping", Sleeping(core).step, ("models",), SELDOM_SECONDS),
         Reconciler("batches", lambda: batches.step(core), (), batches.LOOK_SECONDS),
         Reconciler("tidying", lambda: tidying.step(core), (), tidying.EVERY_SECONDS),

@@ -3,8 +3,20 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from gpustack_lite.api.replica_range import spelled_out
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
@@ -104,8 +116,23 @@ class ServingSpec(Body):
     reasoning: Literal["reasoning_content", "reasoning", "both"] | None = None
 
 
+class AutoscaleSpec(Body):
+    """wire.Autoscale. What the range must be is asked of `rules.check_autoscale`."""
+
+    min: Annotated[StrictInt, Field(ge=0, le=1000)]
+    max: Annotated[StrictInt, Field(ge=0, le=1000)]
+    in_flight_per_replica: Annotated[float, Field(gt=0, le=100_000, strict=True, allow_inf_nan=False)] | None = None
+    up_seconds: Annotated[float, Field(ge=1, le=3600, strict=True, allow_inf_nan=False)] = 30.0
+    down_seconds: Annotated[float, Field(ge=1, le=86_400, strict=True, allow_inf_nan=False)] = 300.0
+
+
 class ModelCreate(Body):
-    """The spec of a model; a PATCH is merged into it and held against it again."""
+    """The spec of a model; a PATCH is merged into it and held against it again.
+
+    `replicas` is also taken as {"min","max"} or "auto(min,max)", which is short for `autoscale`.
+    """
+
+    _spell_out = model_validator(mode="before")(spelled_out)
 
     name: StrictStr
     source: Annotated[StrictStr, Field(min_length=1, max_length=4096)]
@@ -117,6 +144,7 @@ class ModelCreate(Body):
     placement: PlacementSpec = PlacementSpec()
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
     serving: ServingSpec = ServingSpec()
+    autoscale: AutoscaleSpec | None = None
 
 
 class Evaluate(ModelCreate):

@@ -99,6 +99,14 @@ class ServingShape(Shape):
     reasoning: str | None
 
 
+class AutoscaleShape(Shape):
+    min: int
+    max: int
+    in_flight_per_replica: float | None
+    up_seconds: float
+    down_seconds: float
+
+
 class ModelShape(Shape):
     id: int
     name: str
@@ -107,6 +115,7 @@ class ModelShape(Shape):
     backend_version: str | None
     chosen_backend: str | None
     replicas: int
+    autoscale: AutoscaleShape | None
     ready_replicas: int
     state: str
     said: Told | None

@@ -16,6 +16,7 @@ from tests.fakes.rows import a_placed_instance, a_worker
 MODELS = "/api/v1/models"
 ECHO = {"name": "m", "source": "none:", "backend": "echo"}
 FILE = {"name": "m", "source": "/models/m.gguf"}
+AUTO = {"min": 2, "max": 4, "in_flight_per_replica": None, "up_seconds": 30.0, "down_seconds": 300.0}
 NOT_WISHED = {
     "strategy": "spread",
     "worker_labels": {},
@@ -77,6 +78,13 @@ async def test_everything_that_was_wished_is_kept(client: httpx.AsyncClient) -> 
         pytest.param({"replicas": "2"}, "field_not_integer", "replicas", id="replicas in quotes"),
         pytest.param({"replicas": 1.5}, "field_not_integer", "replicas", id="half a replica"),
         pytest.param({"replicas": True}, "field_not_integer", "replicas", id="true replicas"),
+        pytest.param({"replicas": "auto(1"}, "replicas_unreadable", "replicas", id="half a range"),
+        pytest.param({"replicas": {"min": 0, "max": 2}}, "autoscale_from_zero", "autoscale.min", id="from none"),
+        pytest.param({"replicas": "auto(3, 2)"}, "autoscale_bounds", "autoscale.max", id="a range upside down"),
+        pytest.param({"replicas": {"min": 1}}, "field_missing", "autoscale.max", id="half an object"),
+        pytest.param(
+            {"autoscale": {"min": 1, "max": 2, "up_seconds": 0}}, "field_out_of_bounds", "autoscale.up_seconds"
+        ),
         pytest.param({"source": "nowhere:x"}, "unknown_source", "source", id="unknown source"),
         pytest.param({"source": "models/m.gguf"}, "source_not_absolute", "source", id="relative path"),
         pytest.param({"source": ""}, "field_length", "source", id="empty source"),
@@ -190,6 +198,31 @@ async def test_a_patch_is_a_merge_patch(client: httpx.AsyncClient) -> None:
     assert answer["backend_version"] is None
     assert answer["placement"] == {**NOT_WISHED, "worker_labels": {"z": "1"}}
     assert answer["replicas"] == 3
+
+
+@pytest.mark.parametrize("spelling", [{"min": 2, "max": 4}, "auto(2,4)", " Auto( 2 , 4 ) "], ids=str)
+async def test_replicas_may_follow_the_load_however_that_is_spelled(client: httpx.AsyncClient, spelling: Any) -> None:
+    answer = (await client.post(MODELS, json=ECHO | {"replicas": spelling})).json()
+    assert (answer["replicas"], answer["autoscale"]) == (2, AUTO)
+
+
+@pytest.mark.parametrize(
+    ("patch", "replicas", "autoscale"),
+    [
+        pytest.param({"replicas": 3}, 3, None, id="a number ends it"),
+        pytest.param({"replicas": {"max": 6}}, 2, AUTO | {"max": 6}, id="one bound alone"),
+        pytest.param({"replicas": "auto(3,5)"}, 3, AUTO | {"min": 3, "max": 5}, id="other bounds"),
+        pytest.param({"autoscale": {"up_seconds": 60}}, 2, AUTO | {"up_seconds": 60.0}, id="a longer window"),
+        pytest.param({"autoscale": None}, 2, None, id="null ends it where it stands"),
+        pytest.param({"restart_limit": 9}, 2, AUTO, id="something else"),
+    ],
+)
+async def test_a_patch_of_what_follows_the_load(
+    client: httpx.AsyncClient, patch: dict[str, Any], replicas: int, autoscale: dict[str, Any] | None
+) -> None:
+    await client.post(MODELS, json=ECHO | {"replicas": "auto(2,4)"})
+    answer = (await client.patch(f"{MODELS}/m", json=patch)).json()
+    assert (answer["replicas"], answer["autoscale"], answer["launch_generation"]) == (replicas, autoscale, 1)
 
 
 async def test_a_new_priority_makes_no_new_instances_and_another_wish_does(client: httpx.AsyncClient) -> None:
