@@ -76,6 +76,8 @@ class Settings(BaseSettings):
     tls_key: Path | None = None
     # worker
     heartbeat_seconds: float = 10.0
+    device_tool_seconds: float = Field(20.0, gt=0, le=600)
+    """How long one run of a program such as npu-smi may take before it is ended."""
     engine_ports: str = "21000-21999"
     model_roots: tuple[Path, ...] = ()
     ascend_root: Path = Path("/usr/local/Ascend")

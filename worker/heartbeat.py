@@ -75,7 +75,7 @@ class HeartbeatThread:
 
 def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
     """The machine as it is now."""
-    inventory: Inventory = workshop.inventory()
+    inventory: Inventory = workshop.look()
     own_bytes = readings.own_bytes(engines)
     return Heartbeat(
         version=gpustack_lite.__version__,
@@ -89,6 +89,8 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
         simulated=inventory.simulated,
         devices=tuple(_reported(device) for device in inventory.devices),
         backend_versions=tuple(_version(each, workshop) for each in known_versions(workshop)),
+        host=inventory.host,
+        tools=inventory.tools,
     )
 
 

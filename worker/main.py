@@ -18,7 +18,7 @@ from worker.adoption import Records
 from worker.agent import STATUS, Agent
 from worker.desired import Desired
 from worker.devices.declared import Declaration, declaration
-from worker.devices.detect import detect
+from worker.devices.detect import Detector
 from worker.heartbeat import HeartbeatThread, Pulse
 from worker.identity import WorkerIdentity
 from worker.instances import Instances
@@ -163,6 +163,7 @@ class Made:
     def _workshop(self, uid: str) -> Workshop:
         given, settings = self._given, self._given.settings
         warn_about_overlap(given.engine_ports)
+        detector = Detector(settings, given.ports, lambda: self._name, given.declared)
         return Workshop(
             settings=settings,
             ports=given.ports,
@@ -178,7 +179,8 @@ class Made:
             port_range=PortRange(given.engine_ports),
             client=EngineClient(),
             files=files.Files(files.roots_of(settings)),
-            inventory=lambda: detect(self._name, given.declared),
+            inventory=detector.latest,
+            look=detector.look,
         )
 
     def _joined(self, joined: WorkerIdentity, is_new: bool) -> None:

@@ -50,7 +50,7 @@ async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: C
     Refusal: what is missing.
     """
     backend = backend_of(assigned)
-    inventory = workshop.inventory()
+    inventory = await asyncio.to_thread(workshop.inventory)
     devices = inventory.chosen(assigned.devices)
     if len(devices) < len(assigned.devices):
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))

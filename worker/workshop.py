@@ -34,6 +34,9 @@ class Workshop:
     client: EngineClient
     files: Files
     inventory: Callable[[], Inventory]
+    """What was seen last; blocks for the first look only."""
+    look: Callable[[], Inventory]
+    """A look of now: it runs programs."""
 
     @cached_property
     def _on_path(self) -> tuple[BackendVersion, ...]:

@@ -12,6 +12,7 @@ from gpustack_lite.messages import (
     cli,
     common,
     compatibility,
+    devices,
     files,
     gateway,
     help,
@@ -26,7 +27,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, mindie),
+    *(compatibility, devices, mindie),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

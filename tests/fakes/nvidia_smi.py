@@ -74,6 +74,11 @@ def machine(*gpus: dict, **more: object) -> dict:
     return {"gpus": list(gpus), "processes": [], "topology": None, "cuda": "12.4"} | more
 
 
+def said(told: dict, *arguments: str) -> tuple[str, int]:
+    """What the program would print and answer with, without running it."""
+    return _answer(told, list(arguments))
+
+
 def play(state: Path, arguments: list[str]) -> int:
     told = json.loads(state.read_text())
     with state.with_suffix(".calls").open("a") as log:

@@ -50,7 +50,8 @@ def test_what_is_declared_is_reported_as_simulated(tmp_path: Path) -> None:
     assert [device.address for device in inventory.chosen((2, 0, 9))] == ["w:2", "w:0"]
 
 
-def test_without_a_declaration_the_cpu_is_the_device() -> None:
+def test_without_a_declaration_the_cpu_is_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.devices.detect.TOOLS", ())
     inventory = detect("w", None)
     assert not inventory.simulated
     assert [(device.kind, device.index) for device in inventory.devices] == [("cpu", 0)]

@@ -1,0 +1,112 @@
+"""A worker finds devices through programs on PATH that play a machine, and keeps serving when they break."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack_lite.wire import Heartbeat
+from tests.fakes import npu_smi
+from tests.fakes.worker_run import WorkerRun, echo, worker_run
+from tests.harness import Document, Platform, cli, until
+
+pytestmark = pytest.mark.integration
+GIB = 1024**3
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in front of PATH."""
+    folder = tmp_path / "tools"
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder
+
+
+@pytest.fixture
+def worker(tmp_path: Path, tools: Path) -> Iterator[WorkerRun]:
+    with worker_run(tmp_path) as run:
+        yield run
+
+
+def latest(worker: WorkerRun, wanted: str) -> Heartbeat:
+    """The first heartbeat whose tools say `wanted`; "pass" is what a tool says that answers."""
+
+    def says_so() -> Heartbeat | None:
+        beat = worker.server.heartbeats[-1] if worker.server.heartbeats else None
+        words = {each.said.code if each.said else each.status for each in beat.tools} if beat else set()
+        return beat if wanted in words else None
+
+    found: Heartbeat = worker.server.wait_for(says_so, 60)
+    return found
+
+
+def test_the_platform_shows_eight_910b3_in_two_islands(tmp_path: Path, tools: Path) -> None:
+    machine = npu_smi.a2()
+    machine["cards"][3]["chips"][0] |= {"health": "Critical", "codes": ["80E18400"]}
+    machine["cards"][5]["chips"][0] |= {
+        "processes": [{"pid": 4711, "name": "VLLMEngineCore", "mb": 56630}],
+        "memory": [60156, 65536],
+    }
+    npu_smi.install(tools, machine)
+    with Platform(tmp_path, env={"GPUSTACK_LITE_HEARTBEAT_SECONDS": "1"}) as platform:
+        found = until(lambda: _get(platform, "devices")["items"], 60)
+        assert [each["index"] for each in found] == list(range(8))
+        assert [each["group"] for each in found] == ["hccs-0"] * 4 + ["hccs-1"] * 4
+        assert {each["chip"] for each in found} == {"910B3"}
+        assert {each["memory_total_bytes"] for each in found} == {64 * GIB}
+        assert (found[3]["health"], found[3]["schedulable"], found[3]["error_codes"]) == (
+            "critical",
+            False,
+            ["80E18400"],
+        )
+        assert found[5]["processes"] == [{"pid": 4711, "name": "VLLMEngineCore", "memory_bytes": 56630 * 1024**2}]
+        assert found[5]["foreign_bytes"] == 60156 * 1024**2
+        worker = _get(platform, "workers/" + found[0]["worker"])
+        assert worker["host"]["driver"] == "24.1.rc2"
+        assert worker["host"]["cann"] is None
+        assert [(each["command"], each["status"]) for each in worker["tools"]] == [("npu-smi info", "pass")]
+        npu_smi.describe(tools / "npu-smi.json", npu_smi.a2(fault="8020"))
+        told = until(lambda: _said(platform, worker["name"]), 60)
+        assert told["said"]["code"] == "tool_device_held"
+        assert "another container" in told["said"]["message"]
+        assert told["remedy"]["message"]
+        assert [each["memory_used_bytes"] for each in _get(platform, "devices")["items"]] == [None] * 8
+
+
+def _get(platform: Platform, path: str) -> Document:
+    answer: Document = platform.api.get(f"/api/v1/{path}").raise_for_status().json()
+    return answer
+
+
+def _said(platform: Platform, worker: str) -> Document | None:
+    return next((each for each in _get(platform, f"workers/{worker}")["tools"] if each["said"]), None)
+
+
+def test_a_hanging_tool_stops_neither_the_worker_nor_what_it_runs(worker: WorkerRun, tools: Path) -> None:
+    state = npu_smi.install(tools, npu_smi.a2(2))
+    worker.settings["DEVICE_TOOL_SECONDS"] = "2"
+    worker.start()
+    assert len(latest(worker, "pass").devices) == 2
+    worker.server.assign(echo(1))
+    worker.server.wait_until(1, "ready")
+    npu_smi.describe(state, npu_smi.a2(2, hangs=True))
+    beat = latest(worker, "tool_hangs")
+    assert [(each.index, each.memory_used_bytes) for each in beat.devices] == [(0, None), (1, None)]
+    status = worker.server.status(1)
+    assert status is not None
+    assert str(status.state) == "ready"
+
+
+def test_a_worker_whose_tool_hangs_from_the_start_runs_on_its_cpu(worker: WorkerRun, tools: Path) -> None:
+    npu_smi.install(tools, npu_smi.a2(hangs=True))
+    worker.settings["DEVICE_TOOL_SECONDS"] = "0.5"
+    worker.server.assign(echo(1))
+    worker.start()
+    assert [each.kind for each in latest(worker, "tool_hangs").devices] == ["cpu"]
+    worker.server.wait_until(1, "ready")
+
+
+def test_doctor_names_what_a_tool_says(tmp_path: Path, tools: Path) -> None:
+    npu_smi.install(tools, npu_smi.duo(1, 2))
+    done = cli("doctor", "-o", "json", "--data-dir", str(tmp_path / "data"))
+    assert '"310P3"' in done.stdout
