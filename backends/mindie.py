@@ -12,12 +12,12 @@ from backends.base import Backend, Estimate, Needs, Option, Placed, Want
 from backends.failures import first_known
 from backends.memory import fitting
 from backends.memory.mindie import BATCH, BLOCK, FRACTION, Serving, prefill_tokens
-from backends.memory.ranks import Ranks
 from backends.memory.vllm import GIB
 from backends.mindie_config import EXTRA_PORTS, Decided, Ports
 from backends.mindie_failures import MINDIE as FAILURES
 from backends.mindie_install import Install
 from backends.mindie_keys import BY_NAME, KNOWN_OPTIONS, Asked, asked
+from backends.mindie_ranks import Node
 from backends.options import OptionValue, check_env
 from backends.vllm import directory, tensor_of, whole
 from gpustack_lite.domain import (
@@ -35,6 +35,7 @@ from gpustack_lite.errors import Refusal
 
 CONFIG = "config.json"
 WEIGHTS = "model"
+RANK_TABLE = "rank_table.json"
 PREFILL_BATCH = 50
 _MODEL_CONFIG = f"{WEIGHTS}/config.json"
 _FORBIDDEN_VARIABLES = re.compile(r"^(MIES_.*|MINDIE_CHECK_.*|RANK_?TABLE_?FILE|WORLD_SIZE|LOCAL_CACHE_DIR|NPU_.*)$")
@@ -78,15 +79,17 @@ class Mindie:
         of_model = {"model": (str(PurePath(model_path) / "config.json"),)} if model_path else {}
         return Needs(EXTRA_PORTS, {"config": Install.of(version).configs, **of_model})
 
-    def launch(self, placed: Placed) -> LaunchSpec:
-        """
+    def launch(self, placed: Placed, node: Node | None = None) -> LaunchSpec:
+        """With a `node` its share of an instance that several workers carry; the first of the table serves.
+
         Raises:
             Refusal: what `check` raises, `mindie_config_unreadable`, `mindie_bfloat16_asked` or `hf_config_invalid`.
         """
         given = asked(placed.options)
-        document, weights = config(placed, given), _weights(placed, given)
+        document, weights = config(placed, given, node), _weights(placed, given)
         install = Install.of(placed.version)
-        env = {**_ENV, **placed.env, **_by_option(given.values, document), **_fixed(placed, install)}
+        of_node = {} if node is None else node.env(str(PurePath(placed.workdir) / RANK_TABLE))
+        env = {**_ENV, **placed.env, **_by_option(given.values, document), **_fixed(placed, install), **of_node}
         ports = Ports.of(placed.port, placed.more_ports)
         return LaunchSpec(
             argv=install.argv(tuple(sorted(env))),
@@ -94,7 +97,11 @@ class Mindie:
             port=placed.port,
             workdir=placed.workdir,
             probe=_probe(ports),
-            files={CONFIG: json.dumps(document, indent=1, ensure_ascii=False), **weights},
+            files={
+                CONFIG: json.dumps(document, indent=1, ensure_ascii=False),
+                **weights,
+                **({} if node is None else {RANK_TABLE: node.table}),
+            },
             file_mode=0o640,
             more_ports=placed.more_ports,
             mirrors={WEIGHTS: _source(placed)} if weights else {},
@@ -160,13 +167,18 @@ def _probe(ports: Ports) -> HttpProbe:
     )
 
 
-def config(placed: Placed, given: Asked) -> dict[str, Any]:
+def config(placed: Placed, given: Asked, node: Node | None = None) -> dict[str, Any]:
     """The whole file, as it is written.
 
     Raises:
         Refusal: as `Mindie.launch`.
     """
-    made = mindie_config.made(mindie_config.read(placed.texts.get("config")), _decided(placed, given), given)
+    decided = _decided(placed, given)
+    if node is not None:
+        shared = {**decided.sizes, "tp": int(given.values.get("tensor-parallel-size", node.world_size))}
+        decided = decided._replace(nodes=len(node.servers), world_size=node.world_size, sizes=shared)
+        decided = decided._replace(address=node.address)
+    made = mindie_config.made(mindie_config.read(placed.texts.get("config")), decided, given)
     mindie_rules.check(made, is_310p=is_310p(placed.devices))
     return made
 
@@ -192,11 +204,12 @@ def _decided(placed: Placed, given: Asked) -> Decided:
 
 
 def _sizes(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, int]:
-    wish = _wish(values)
-    given = {name: values.get(spelling) for name, spelling in _DIMENSIONS.items()}
-    others = math.prod(int(values.get(_DIMENSIONS[each], 1)) for each in ("cp", "pp"))
-    tensor = wish.tensor or max(tensor_of(placed, wish) // others, 1)
-    return {"tp": tensor, **{name: int(size) for name, size in given.items() if size is not None}}
+    """Of the two for experts the one that was not said is what makes their product the number of devices."""
+    given = {name: int(values[spelling]) for name, spelling in _DIMENSIONS.items() if spelling in values}
+    devices = max(len(placed.devices), 1)
+    if len(found := [given[name] for name in ("moe_tp", "moe_ep") if name in given]) == 1 and devices % found[0] == 0:
+        given = {"moe_tp": devices // found[0], "moe_ep": devices // found[0], **given}
+    return {"tp": tensor_of(placed, _wish(values)), **given}
 
 
 _DIMENSIONS = {
@@ -218,9 +231,10 @@ def _cache_gb(placed: Placed, values: Mapping[str, OptionValue], context: int) -
         return -1
     wish = _wish(values)
     arithmetic = Serving({name: value for name, value in values.items() if name != "npu-mem-size"})
-    found = arithmetic.memory(placed.facts, Ranks(tensor_of(placed, wish), 1, wish.data), total, context)
-    rest = sum(term.size_bytes for term in found.terms if term.code != "term_cache")
-    return max((arithmetic.budget_bytes(total) - rest) // GIB, 1)
+    terms = arithmetic.memory(placed.facts, wish.ranks(tensor_of(placed, wish)), total, context).terms
+    rest = sum(term.size_bytes for term in terms if term.code != "term_cache")
+    one_request = sum(math.ceil(term.size_bytes / GIB) for term in terms if term.code == "term_cache")
+    return max((arithmetic.budget_bytes(total) - rest) // GIB, one_request, 1)
 
 
 def _plugins(values: Mapping[str, OptionValue]) -> dict[str, Any]:
@@ -236,19 +250,21 @@ def _seen(given: Asked) -> dict[str, Any]:
     """Options alone, as the rules see them."""
     keys = {BY_NAME[name].option.name: value for name, value in given.values.items() if name in BY_NAME}
     plugins = _plugins(given.values)
-    return {**({"plugin_params": json.dumps(plugins)} if plugins else {}), **keys}
+    ours = {"maxBatchSize": BATCH, "maxPrefillBatchSize": min(PREFILL_BATCH, int(keys.get("maxBatchSize", BATCH)))}
+    return {**ours, **({"plugin_params": json.dumps(plugins)} if plugins else {}), **keys}
 
 
 def _wish(values: Mapping[str, OptionValue]) -> fitting.Asked:
-    """
+    """Cards that share a prompt (cp) hold the weights whole, as copies do.
+
     Raises:
         Refusal: `option_invalid`.
     """
-    others = [whole(values, f"{each}-parallel-size") or 1 for each in ("context", "pipeline")]
+    copies = [whole(values, f"{each}-parallel-size") or 1 for each in ("context", "data")]
     return fitting.Asked(
         tensor=whole(values, "tensor-parallel-size"),
-        pipeline=math.prod(others),
-        data=whole(values, "data-parallel-size") or 1,
+        pipeline=whole(values, "pipeline-parallel-size") or 1,
+        data=math.prod(copies),
         expert="moe-expert-parallel-size" in values,
         context=whole(values, "max-seq-len") or whole(values, "max-model-len"),
     )

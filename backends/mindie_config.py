@@ -85,6 +85,10 @@ class Decided(NamedTuple):
     """Where it listens; of several workers each must reach the others."""
 
 
+_RECKONED = frozenset({"max-prefill-tokens", "max-seq-len"})
+"""Options that went into what was decided: the first is raised to the longest prompt."""
+
+
 def read(text: str | None) -> dict[str, Any]:
     """The engine's own file, or the template where there is none.
 
@@ -108,7 +112,8 @@ def made(base: Mapping[str, Any], decided: Decided, asked: Asked) -> dict[str, A
     document["BackendConfig"] = _whole_backend(document.get("BackendConfig"))
     for path, value in (*_decided(decided).items(), *_ours_for_options(decided, asked).items()):
         put(document, path, value)
-    for path, value in (*written(asked.values), *asked.others.items()):
+    chosen = {name: value for name, value in asked.values.items() if name not in _RECKONED}
+    for path, value in (*written(chosen), *asked.others.items()):
         put(document, path, _as_written(path, value))
     return document
 

@@ -35,6 +35,39 @@ class RankedServer(NamedTuple):
     super_pod_id: str = "0"
 
 
+class Node(NamedTuple):
+    """One worker's place in an instance that several carry."""
+
+    servers: tuple[RankedServer, ...]
+    place: int
+    version: Version
+
+    @property
+    def address(self) -> str:
+        return self.servers[self.place].address
+
+    @property
+    def world_size(self) -> int:
+        return sum(len(each.devices) for each in self.servers)
+
+    @property
+    def table(self) -> str:
+        return rank_table(self.servers, self.version)
+
+    def env(self, table_path: str) -> dict[str, str]:
+        """Both spellings of the table's variable are read, by different parts."""
+        return {
+            "WORLD_SIZE": str(self.world_size),
+            "RANK_TABLE_FILE": table_path,
+            "RANKTABLEFILE": table_path,
+            "MIES_CONTAINER_IP": self.address,
+            "HOST_IP": self.address,
+            "ATB_LLM_HCCL_ENABLE": "1",
+            "ATB_LLM_COMM_BACKEND": "hccl",
+            "HCCL_CONNECT_TIMEOUT": "7200",
+        }
+
+
 def rank_table(servers: Sequence[RankedServer], version: Version) -> str:
     """The file's content; ranks count through the servers in their order.
 

@@ -58,5 +58,6 @@ class Serving:
 
 
 def prefill_tokens(values: Mapping[str, OptionValue], context: int) -> int:
-    """maxPrefillTokens >= maxInputTokenLen is a rule of its validator."""
-    return max(int(values.get("max-prefill-tokens", PREFILL_TOKENS)), context)
+    """maxPrefillTokens >= maxInputTokenLen is a rule of its validator, so it is raised to the longest prompt."""
+    longest = min(int(values.get("max-input-token-len", context)), context)
+    return max(int(values.get("max-prefill-tokens", PREFILL_TOKENS)), longest)

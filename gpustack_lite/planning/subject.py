@@ -8,9 +8,9 @@ from gpustack_lite.domain import Claim, Device, ModelFacts, Options
 from gpustack_lite.errors import Refusal
 from scheduler import Node
 
-CONTEXT_OPTIONS = ("max-model-len", "context-length", "max-seq-len", "ctx-size")
+CONTEXT_OPTIONS = ("max-model-len", "context-length", "max-seq-len", "ctx-size", "maxSeqLen")
 """How engines spell the longest context of one request, the first that an engine knows is ours to set."""
-TENSOR_OPTIONS = ("tensor-parallel-size", "tp-size")
+TENSOR_OPTIONS = ("tensor-parallel-size", "tp-size", "tp")
 
 
 @dataclass(frozen=True, slots=True)

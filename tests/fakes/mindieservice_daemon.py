@@ -62,6 +62,12 @@ def traces(state: Path) -> set[str]:
     return {name for name in names if (SHM / name).exists()}
 
 
+def health_checks(state: Path) -> int:
+    """How often the daemons of this installation were asked how they are."""
+    asked = state.with_suffix(".asked")
+    return len(asked.read_text().splitlines()) if asked.exists() else 0
+
+
 SHM = Path("/dev/shm")
 SHIPPED = {
     "Version": "1.0.0",
@@ -388,6 +394,8 @@ class Door(BaseHTTPRequestHandler):
 
     def _health(self, path: str) -> None:
         now = json.loads(self.state.read_text())
+        with self.state.with_suffix(".asked").open("a") as file:
+            file.write(f"{path}\n")
         if now["abnormal"]:
             return self._answer(500, b'{"message":"Service is abnormal"}')
         if now["busy"] and path != "/health":

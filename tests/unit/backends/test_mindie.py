@@ -230,6 +230,28 @@ def test_a_model_that_sees_is_told_how_large_its_cache_may_be() -> None:
     assert "NPU_MEMORY_FRACTION" not in spec.env
 
 
+def test_a_prompt_may_always_be_worked_on_in_one_piece() -> None:
+    schedule = config(8192, maxPrefillTokens=1024)["BackendConfig"]["ScheduleConfig"]
+    assert schedule["maxPrefillTokens"] == 8192
+    schedule = config(8192, maxPrefillTokens=1024, maxInputTokenLen=2048)["BackendConfig"]["ScheduleConfig"]
+    assert schedule["maxPrefillTokens"] == 2048
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({}, {"tp": 4}, id="all for each layer"),
+        pytest.param({"dp": 2}, {"tp": 2, "dp": 2}, id="two copies"),
+        pytest.param({"cp": 2}, {"tp": 2, "cp": 2}, id="two share a prompt"),
+        pytest.param({"moe_ep": 2}, {"tp": 4, "moe_tp": 2, "moe_ep": 2}, id="experts in two groups"),
+    ],
+)
+def test_the_sizes_multiply_to_the_devices(options: dict[str, object], expected: dict[str, int]) -> None:
+    spec = MINDIE.launch(replace(on_cards(model="Qwen3-30B-A3B", cards=devices(ON_910B)[:4]), options=options))
+    (model,) = json.loads(spec.files["config.json"])["BackendConfig"]["ModelDeployConfig"]["ModelConfig"]
+    assert {name: model[name] for name in ("tp", "dp", "cp", "moe_tp", "moe_ep") if name in model} == expected
+
+
 @pytest.mark.parametrize(
     ("name", "served"),
     [("org/model", "org-model"), ("-x", "x"), ("Qwen3.5", "Qwen3.5"), ("模型", "model"), ("a" * 300, "a" * 256)],

@@ -4,8 +4,14 @@ import json
 
 import pytest
 
-from backends.mindie_ranks import RankedDevice, RankedServer, rank_table, version_for
+from backends.mindie import MINDIE
+from backends.mindie_ranks import Node, RankedDevice, RankedServer, rank_table, version_for
+from gpustack_lite.domain import BackendVersion
 from gpustack_lite.errors import Refusal
+from tests.unit.backends.models import devices, placed
+
+DAEMON = "/usr/local/Ascend/mindie/latest/mindie-service/bin/mindieservice_daemon"
+VERSION = BackendVersion("mindie", "2.1", frozenset({"ascend"}), "path", installed=True, executable=DAEMON)
 
 
 def server(number: int, *devices: RankedDevice) -> RankedServer:
@@ -78,3 +84,21 @@ def test_what_would_be_refused_names_its_key(servers: list[RankedServer], key: s
 )
 def test_the_version_of_a_chip(chip: str, version: str) -> None:
     assert version_for(chip) == version
+
+
+def test_each_worker_of_an_instance_gets_the_same_table_and_its_own_address() -> None:
+    servers = tuple(
+        server(number, *(RankedDevice(each, f"198.51.100.{number}{each}") for each in range(8))) for number in (11, 12)
+    )
+    on_both = [
+        MINDIE.launch(placed("Qwen3-32B", VERSION, devices("8x910B3-64G"), 8192), Node(servers, at, "1.0"))
+        for at in (0, 1)
+    ]
+    assert on_both[0].files["rank_table.json"] == on_both[1].files["rank_table.json"]
+    configs = [json.loads(each.files["config.json"]) for each in on_both]
+    assert [each["ServerConfig"]["ipAddress"] for each in configs] == ["192.0.2.11", "192.0.2.12"]
+    for spec, config in zip(on_both, configs, strict=True):
+        (model,) = config["BackendConfig"]["ModelDeployConfig"]["ModelConfig"]
+        assert (model["worldSize"], model["tp"], config["BackendConfig"]["multiNodesInferEnabled"]) == (16, 16, True)
+        assert spec.env["RANK_TABLE_FILE"] == spec.env["RANKTABLEFILE"] == "/data/7/rank_table.json"
+        assert "RANK_TABLE_FILE" in spec.argv[5].split()
