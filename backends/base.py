@@ -53,6 +53,10 @@ class Estimate:
     context_length: int | None
     parallel: Mapping[str, int] = field(default_factory=dict)
     """Sizes by dimension where there is more than one rank: tensor, pipeline, data, expert."""
+    budget_bytes: int | None = None
+    """The most that an engine takes of one device which reserves a share; None for one that takes what it needs."""
+    device_layers: int | None = None
+    """How many layers lie on the device where an engine splits them between it and RAM; None: not split."""
 
 
 @dataclass(frozen=True, slots=True)

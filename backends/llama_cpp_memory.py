@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backends.options import OptionValue
-from gpustack_lite.domain import Memory, ModelFacts
+from gpustack_lite.domain import Memory, ModelFacts, Term
 from gpustack_lite.errors import Refusal
 
 MIB = 1024**2
@@ -127,13 +127,30 @@ def memory(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -
     """Raises:
     Refusal: `cannot_estimate` where the header does not say enough.
     """
-    per_token = _kv_bytes_per_token(facts, values)
+    terms = _terms(facts, values, shape)
+    sizes = {each.code: each.size_bytes for each in terms}
+    named = sizes["term_weights"] + sizes["term_cache"] + sizes["term_activation"]
     return Memory(
-        weights_bytes=_said(facts.weights_bytes, facts, "weights"),
-        kv_bytes_per_token=per_token,
-        kv_bytes=_kv_bytes(facts, values, shape),
-        activation_bytes=_compute_bytes(facts, values, shape),
-        overhead_bytes=_overhead_bytes(facts, values, shape),
+        weights_bytes=sizes["term_weights"],
+        kv_bytes_per_token=_kv_bytes_per_token(facts, values),
+        kv_bytes=sizes["term_cache"],
+        activation_bytes=sizes["term_activation"],
+        overhead_bytes=sum(sizes.values()) - named,
+        terms=terms,
+    )
+
+
+def _terms(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -> tuple[Term, ...]:
+    """In the buffers that llama.cpp names in its log, and what its process holds beside them."""
+    kept = max(int(values.get("cache-ram", 0)), 0) * MIB + _checkpoint_bytes(facts, values, shape)
+    return (
+        Term("term_weights", _said(facts.weights_bytes, facts, "weights")),
+        Term("term_cache", _kv_bytes(facts, values, shape), {"context_length": shape.context_length}),
+        Term("term_activation", _compute_bytes(facts, values, shape), {"batched_tokens": shape.ubatch}),
+        Term("term_outputs", _output_bytes(facts, shape)),
+        *((Term("term_repacked", facts.repack_extra_bytes),) if facts.repack_extra_bytes else ()),
+        *((Term("term_prompts", kept),) if kept else ()),
+        Term("term_process", _process_bytes(facts, shape)),
     )
 
 
@@ -195,18 +212,19 @@ def _compute_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], shape: 
     return shape.ubatch * (4 * width + mask + scores)
 
 
-def _overhead_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -> int:
-    """Python and the library (measured: 40 MiB), vocabulary, output rows, work buffers, prompts kept in RAM."""
+def _output_bytes(facts: ModelFacts, shape: Shape) -> int:
+    """Rows of logits for every slot; where texts are pooled, of every token of a batch."""
     vocabulary = facts.vocab_size or 0
     outputs = 4 * vocabulary * (2 * shape.parallel)
     if shape.pools:
         logits = 9 * vocabulary // 2 if _has_head(facts) else 0
         outputs += shape.ubatch * (8 * (facts.embedding_length or 0) + logits)
-    work = 2 * shape.ubatch * (facts.feed_forward_length or 0)
-    kept_prompts = max(int(values.get("cache-ram", 0)), 0) * MIB
-    return (
-        64 * MIB + 400 * vocabulary + outputs + work + kept_prompts + _checkpoint_bytes(facts, values, shape)
-    ) + facts.repack_extra_bytes
+    return outputs
+
+
+def _process_bytes(facts: ModelFacts, shape: Shape) -> int:
+    """Python and the library (measured: 40 MiB), the vocabulary, work buffers of matrix products."""
+    return 64 * MIB + 400 * (facts.vocab_size or 0) + 2 * shape.ubatch * (facts.feed_forward_length or 0)
 
 
 def _has_head(facts: ModelFacts) -> bool:

@@ -267,10 +267,29 @@ class Memory:
     terms: tuple[Term, ...] = ()
     is_measured: bool = False
     """From an earlier load of the same model, options, engine version and chip."""
+    measured_on: str | None = None
+    """The worker of that load."""
+    measured_at: str | None = None
 
     @property
     def total_bytes(self) -> int:
         return self.weights_bytes + self.kv_bytes + self.activation_bytes + self.overhead_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """What an engine says that it allocated; on several devices of the fullest one. None: it did not say."""
+
+    weights_bytes: int | None = None
+    kv_bytes: int | None = None
+    kv_bytes_per_token: int | None = None
+    activation_bytes: int | None = None
+    graph_bytes: int | None = None
+    overhead_bytes: int | None = None
+    bytes_per_device: int | None = None
+    """Of the fullest device, where the engine names its devices."""
+    ram_bytes: int | None = None
+    """In the machine's own memory, buffers alone: the process that holds them is not in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,10 +218,12 @@ class Measured(Wire):
     kv_bytes: int | None = None
     kv_bytes_per_token: int | None = None
     activation_bytes: int | None = None
+    graph_bytes: int | None = None
     overhead_bytes: int | None = None
     bytes_per_device: int | None = None
     """The largest of its devices."""
     ram_bytes: int | None = None
+    """The most that its processes held in RAM so far, mapped weights included."""
 
 
 class FilesStatus(Wire):

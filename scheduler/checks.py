@@ -234,10 +234,17 @@ def has_enough_memory(seen: View) -> Reason | None:
         **seen.ask.about.numbers.get(seen.ask.claim, {}),
     }
     foreign = _foreign_in_the_way(pool, count, needed)
-    code = "not_enough_memory_for_terms" if "terms" in params else "not_enough_device_memory"
+    code = _code_of(params)
     if foreign:
         code, params = "foreign_memory", {**params, "foreign_bytes": foreign}
     return Reason(seen.node.name, "memory", code, params, needed, max(0, free))
+
+
+def _code_of(params: Params) -> str:
+    """A refusal tells whether the bytes that it asks for were measured, or what they are made of."""
+    if "measured_on" in params:
+        return "not_enough_memory_as_measured"
+    return "not_enough_memory_for_terms" if "terms" in params else "not_enough_device_memory"
 
 
 def _foreign_in_the_way(pool: Pool, count: int, needed_bytes: int) -> int:
@@ -278,7 +285,10 @@ def has_enough_ram(seen: View) -> Reason | None:
         return None
     free = max(0, free)
     params: Params = {"worker": name, "needed_bytes": needed, "free_bytes": free}
-    return Reason(name, "ram", "not_enough_ram", params, needed, free)
+    numbers = seen.ask.about.numbers.get(seen.ask.claim, {})
+    if "measured_on" not in numbers:
+        return Reason(name, "ram", "not_enough_ram", params, needed, free)
+    return Reason(name, "ram", "not_enough_ram_as_measured", {**params, **numbers}, needed, free)
 
 
 def has_enough_disk(seen: View) -> Reason | None:

@@ -266,6 +266,7 @@ _CHANGES: Mapping[str, tuple[_Change, ...]] = {
     "ram_unknown": (_ask_doctor,),
     "not_enough_device_memory": (_free_foreign, _uncordon),
     "not_enough_memory_for_terms": (_free_foreign, _uncordon),
+    "not_enough_memory_as_measured": (_free_foreign, _uncordon),
     "foreign_memory": (_free_foreign, _uncordon),
     "drained": (_resume,),
     "reading_stale": (_wait,),
@@ -273,5 +274,6 @@ _CHANGES: Mapping[str, tuple[_Change, ...]] = {
     "disk_unknown": (_ask_doctor,),
     "chips_taken": (_uncordon,),
     "not_enough_ram": (_free_ram,),
+    "not_enough_ram_as_measured": (_free_ram,),
 }
 """By the code of the reason. A refusal of the caller says itself what to do."""

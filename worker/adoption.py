@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from gpustack_lite.domain import HttpProbe
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Disk, Identity, Processes
-from gpustack_lite.wire import AssignedInstance, Said, Wire
+from gpustack_lite.wire import AssignedInstance, Measured, Said, Wire
 from worker.runtimes.environment import marker_value
 from worker.runtimes.process import Tree
 
@@ -78,6 +78,8 @@ class Record(Wire):
     launch: dict[str, Any] | None = None
     context_length: int | None = None
     simulated: bool = False
+    measured: Measured | None = None
+    """Of the present attempt."""
 
     def tree(self, worker_uid: str) -> Tree:
         return Tree(

@@ -15,21 +15,22 @@ from gpustack_lite.lifecycle import State
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Identity
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import InstanceStatus, Progress, Said
-from worker import failures, shared_memory
+from gpustack_lite.wire import InstanceStatus, Measured, Progress, Said
+from worker import failures, measuring, shared_memory
 from worker.adoption import ProbeDoc, ProcessDoc, Record
 from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch
 from worker.failures import AttemptFailed
 from worker.launching import launch
 from worker.preparing import Prepared, backend_of, prepare
 from worker.runtimes import process
-from worker.runtimes.process import Tree
+from worker.runtimes.process import Tree, everyone
 from worker.workshop import Workshop
 
 log = logging.getLogger(__name__)
 STEADY_SECONDS = 600.0
 LONGEST_BACKOFF_SECONDS = 300.0
 PROGRESS_SECONDS = 0.25
+MEASURE_SECONDS = 30.0
 PORT_TRIES = 10
 _FOREVER_SECONDS = 3600.0
 
@@ -49,6 +50,7 @@ class Instance:
         self._seconds: float | None = None
         self._port_tries = 0
         self._watch: Watch | None = None
+        self._measure_at = float("-inf")
         self._condemned_attempt = 0
         self._task: asyncio.Task[None] | None = None
         self.is_ending = False
@@ -122,7 +124,7 @@ class Instance:
             if self.record.state is State.STARTING:
                 await watch.until_ready(self._note_progress)
                 self._ready()
-            await watch.until_ended(self._note_health, self._note_look, self._look_at_shared_memory)
+            await watch.until_ended(self._note_health, self._note_look, self._look_closer)
         except Ended as ended:
             raise self._failure_of(ended) from ended
         except Foreign as foreign:
@@ -168,7 +170,9 @@ class Instance:
             launch=made.shown,
             context_length=assigned.context_length,
             simulated=prepared.simulated,
+            measured=None,
         )
+        self._measure_at = float("-inf")
         output = self._workshop.logs.path(self.id, self.record.attempt)
         identity = process.start(self._workshop.ports, made.spec, made.env, output)
         self._save(process=ProcessDoc.of(identity))
@@ -310,6 +314,28 @@ class Instance:
         if self.record.failures and seconds >= STEADY_SECONDS:
             self._save(failures=0)
 
+    async def _look_closer(self) -> None:
+        await self._look_at_shared_memory()
+        if not self.record.simulated and self._now() - self._measure_at >= MEASURE_SECONDS:
+            self._measure_at = self._now()
+            await self._measure(self.tree)
+
+    async def _measure(self, tree: Tree) -> None:
+        """The log is read once: what an engine allocates, it says before it is ready."""
+        devices = self._workshop.inventory().chosen(self.record.instance.devices)
+        known = self.record.measured
+        if known is None:
+            known = await asyncio.to_thread(self._said_by_log)
+        held = await asyncio.to_thread(measuring.held, everyone(tree), devices)
+        found = measuring.merged(known, held)
+        if measuring.is_news(self.record.measured, found):
+            self._save(measured=found)
+            self._on_change()
+
+    def _said_by_log(self) -> Measured:
+        lines = self._workshop.logs.last_lines(self.id, self.record.attempt, measuring.LOG_LINES)
+        return measuring.said(self.record.instance.backend, lines)
+
     def _move(self, state: State, said: Sentence | None = None, **more: Any) -> None:
         now = self._now()
         if state is not self.record.state:
@@ -346,6 +372,7 @@ class Instance:
             simulated=record.simulated,
             launch=record.launch,
             seconds=self._seconds,
+            measured=record.measured,
         )
 
 

@@ -34,6 +34,22 @@ def resident_bytes(pid: int, proc: Path = PROC) -> tuple[int, int]:
     return numbers.get("VmRSS", 0) * 1024, own * 1024
 
 
+def held_bytes(identities: Iterable[Identity], proc: Path = PROC) -> int:
+    """What a tree of processes holds in RAM, mapped weights included; what several of them share counts once.
+
+    Of one process the resident memory; of several the proportional shares (smaps_rollup, which takes milliseconds).
+    """
+    pids = [each.pid for each in identities]
+    if len(pids) == 1:
+        return resident_bytes(pids[0], proc)[0]
+    return sum(_proportional_bytes(pid, proc) for pid in pids)
+
+
+def _proportional_bytes(pid: int, proc: Path) -> int:
+    kib = _colon_numbers(proc / str(pid) / "smaps_rollup").get("Pss")
+    return resident_bytes(pid, proc)[0] if kib is None else kib * 1024
+
+
 def own_bytes(identities: Iterable[Identity]) -> int:
     """What our engines hold of the memory that the machine counts as used."""
     return sum(resident_bytes(each.pid)[1] for each in identities)

@@ -143,7 +143,7 @@ class _Search(NamedTuple):
         whole = self.arithmetic.claim_bytes(room.total_bytes, found)
         less = self.arithmetic.share_bytes(room.total_bytes, found)
         claims = [_claim(ranks, room, size) for size in (whole, less) if size is not None]
-        return tuple(Estimate(claim, found, context, sizes(ranks)) for claim in claims)
+        return tuple(Estimate(claim, found, context, sizes(ranks), budget) for claim in claims)
 
     def memory(self, ranks: Ranks, room_bytes: int, context: int) -> Memory:
         return self.arithmetic.memory(self.facts, ranks, room_bytes, context)

@@ -91,4 +91,6 @@ def rows(found: Document) -> list[list[str]]:
         shown.append([name, str(shown_size(memory["per_device_bytes"]))])
     if memory["ram_bytes"]:
         shown.append([say("memory_ram"), str(shown_size(memory["ram_bytes"]))])
+    if memory["is_measured"]:
+        shown.append([memory["figures"]["message"], ""])
     return [[say("memory_term"), say("memory_bytes")], *shown]

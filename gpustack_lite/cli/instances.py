@@ -1,13 +1,22 @@
 """`gpustack-lite instances`: the replicas of models."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
-from gpustack_lite.cli.output import Column, Document, Format, Output, plain, show_document, show_list, shown_size
+from gpustack_lite.cli.output import (
+    Column,
+    Document,
+    Format,
+    Output,
+    aligned,
+    plain,
+    show_document,
+    show_list,
+    shown_size,
+)
 from gpustack_lite.cli.say import say, tell, write
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_instances"))
@@ -30,7 +39,7 @@ REASONS = (
     Column("check"),
     Column("message"),
 )
-_EXPLAINED = frozenset({"said", "reasons", "reason_counts", "remedies", "memory"})
+_EXPLAINED = frozenset({"said", "reasons", "reason_counts", "remedies", "memory", "measured"})
 
 
 def _first_reason(instance: object) -> object:
@@ -66,7 +75,8 @@ def show_words(instance: Document) -> None:
     """What it is, and of one that waits: what every worker said, and what would help."""
     show_document({key: value for key, value in instance.items() if key not in _EXPLAINED}, Format.TABLE)
     if instance.get("memory"):
-        show_document(dict(_sizes(instance["memory"])), Format.TABLE)
+        for line in aligned(memory_rows(instance["memory"], instance.get("measured") or {})):
+            write(line)
     if instance.get("reasons"):
         typer.echo()
         show_list({"items": instance["reasons"]}, REASONS, Format.TABLE)
@@ -80,10 +90,22 @@ def show_words(instance: Document) -> None:
         write(f"  {plain(each['message'])}{change}")
 
 
-def _sizes(memory: Document) -> Iterator[tuple[str, str]]:
-    for name, value in memory.items():
-        if "bytes" in name and isinstance(value, int):
-            yield f"memory.{name}", str(shown_size(value))
+def memory_rows(memory: Document, measured: Document) -> list[list[str]]:
+    """By term what was reckoned with, beside what its engine really took; what it did not say stays empty."""
+    head = [say("memory_term"), say("memory_bytes"), say("memory_measured_column")]
+    per_token = str(shown_size(memory.get("kv_bytes_per_token")) or "?")
+    names = [("weights", {}), ("kv", {"kv_per_token": per_token}), ("activation", {}), ("overhead", {}), ("total", {})]
+    rows = [
+        [say(f"memory_{name}", **params), _size(memory, f"{name}_bytes"), _size(measured, f"{name}_bytes")]
+        for name, params in names
+    ]
+    only = [("memory_graph", "graph_bytes"), ("memory_on_device", "bytes_per_device"), ("memory_held", "ram_bytes")]
+    rows += [[say(code), "", _size(measured, name)] for code, name in only if measured.get(name)]
+    return [head, *rows]
+
+
+def _size(sizes: Document, name: str) -> str:
+    return str(shown_size(sizes.get(name)) or "") if sizes.get(name) is not None else ""
 
 
 @app.command("logs", help=say("help_instances_logs"))

@@ -88,6 +88,7 @@ def instance_document(instance: ModelInstance, worker_name: str | None) -> Docum
         "claim": instance.claim,
         "holds_claim": instance.holds_claim,
         "memory": instance.memory,
+        "measured": instance.measured,
         "context_length": instance.context_length,
         "simulated": instance.simulated,
         "launch": instance.launch,

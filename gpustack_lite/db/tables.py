@@ -289,6 +289,8 @@ class ModelInstance(SQLModel, table=True):
     launch: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     measured: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.Measured: what its engine really allocated."""
+    measurement_key: str | None = None
+    """Of the estimate that was placed (planning.learning.key_of), by the server."""
     state_since: datetime = Field(sa_type=UtcTime)
     ready_at: datetime | None = Field(default=None, sa_type=UtcTime)
 
@@ -310,7 +312,17 @@ class Measurement(SQLModel, table=True):
 
     __tablename__ = "measurements"
     key: str = Field(primary_key=True)
+    source_digest: str = Field(index=True)
+    """What `key` begins with: the same for everything that was loaded of one source."""
+    worker: str = ""
+    """The name of the worker of the last load."""
     measured: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    """domain.Allocated: the most that any load of the key took."""
+    besides_cache_bytes: int | None = Field(default=None, sa_type=BigInteger)
+    """Of an engine that reserves a share of a device: that share less the cache it was left with."""
+    too_little_bytes: int = Field(default=0, sa_type=BigInteger)
+    too_little_ram_bytes: int = Field(default=0, sa_type=BigInteger)
+    """The largest claims under which an engine ran out of memory."""
     measured_at: datetime = Field(sa_type=UtcTime)
 
 

@@ -200,6 +200,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "term_cache": ("cache of {context_length} tokens", "{context_length} 个词元的缓存"),
     "term_activation": ("activations of {batched_tokens} tokens at once", "一次 {batched_tokens} 个词元的激活"),
     "term_lora": ("adapters ({lora_ranks} ranks)", "适配器（共 {lora_ranks} 秩）"),
+    "term_process": ("the engine's process and its vocabulary", "引擎进程与词表"),
+    "term_outputs": ("output rows", "输出行"),
+    "term_repacked": ("weights kept in another order", "重排后的权重"),
+    "term_prompts": ("prompts kept in RAM", "保留在内存中的提示"),
+    "term_graphs": ("captured graphs", "捕获的计算图"),
+    "term_besides": ("all but weights and cache, as measured", "除权重与缓存外的实测部分"),
+    "term_beyond": ("what its processes held besides, as measured", "进程实测的其余占用"),
     "term_runtime": ("the engine's runtime", "引擎运行时"),
     "env_invalid": (
         "The variable {name} cannot be set: names are letters, digits and _, values text without control characters.",

@@ -128,6 +128,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "evaluation_does_not_fit": ("{source} does not fit: {why}", "{source} 无法运行：{why}"),
     "reasons_more": ("... and {count} more workers.", "……另有 {count} 个工作节点。"),
     "evaluation_remedies": ("What would help:", "可行的办法："),
+    "memory_estimated": ("Computed from the model's files.", "由模型文件推算。"),
+    "memory_measured": ("Measured on {worker} at {at}.", "于 {at} 在 {worker} 上实测。"),
+    "measured_does_not_fit": (
+        "On {worker} this model took {needed_bytes} of one device ({at}); the engine may take {budget_bytes}. Use more "
+        "devices or a shorter context.",
+        "该模型在 {worker} 上每个设备实际占用 {needed_bytes}（{at}），而引擎最多可用 {budget_bytes}。"
+        "请使用更多设备或更短的上下文。",
+    ),
+    "memory_measured_column": ("measured", "实测"),
+    "memory_on_device": ("held on the fullest device", "最满的设备上实际占用"),
+    "memory_held": ("held in RAM by its processes", "进程实际占用内存"),
+    "memory_graph": ("captured graphs", "捕获的计算图"),
     "memory_term": ("memory", "内存项"),
     "memory_bytes": ("size", "大小"),
     "memory_weights": ("weights", "权重"),

@@ -77,6 +77,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "一个副本在 {needed_count} 个 {chip} 上各需要 {terms}；"
         "{worker} 上可用总量为 {usable_bytes}，其中空闲 {free_bytes}。",
     ),
+    "not_enough_memory_as_measured": (
+        "A replica needs {terms} on each of {needed_count} x {chip}, as measured on {measured_on} at {measured_at}; of "
+        "{usable_bytes} usable, {worker} has {free_bytes} free.",
+        "一个副本在 {needed_count} 个 {chip} 上各需要 {terms}（于 {measured_at} 在 {measured_on} 上实测）；"
+        "{worker} 上可用总量为 {usable_bytes}，其中空闲 {free_bytes}。",
+    ),
     "foreign_memory": (
         "A replica needs {needed_count} x {needed_bytes} of device memory; on {worker} somebody else than this "
         "platform uses {foreign_bytes} of a {chip}, and {free_bytes} are left.",
@@ -98,6 +104,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "not_enough_ram": (
         "A replica needs {needed_bytes} of RAM, {worker} has {free_bytes} free.",
         "一个副本需要 {needed_bytes} 内存，{worker} 可用 {free_bytes}。",
+    ),
+    "not_enough_ram_as_measured": (
+        "A replica needs {needed_bytes} of RAM, as measured on {measured_on} at {measured_at}; {worker} has "
+        "{free_bytes} free.",
+        "一个副本需要 {needed_bytes} 内存（于 {measured_at} 在 {measured_on} 上实测），{worker} 可用 {free_bytes}。",
     ),
     "disk_unknown": (
         "The free disk of {worker} cannot be read; {needed_bytes} of model files are to be brought there.",

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from backends.base import Estimate
-from gpustack_lite.domain import Claim, Placement, PlacementWish, Reason, Remedy, Sentence, Unplaceable
+from gpustack_lite.domain import Claim, Memory, Placement, PlacementWish, Reason, Remedy, Sentence, Unplaceable
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.cautions import cautions
 from gpustack_lite.planning.numbers import numbers_of, with_numbers
@@ -151,6 +151,9 @@ def memory_document(estimate: Estimate) -> Document | None:
         **devices,
         "ram_bytes": claim.ram_bytes,
         "is_measured": memory.is_measured,
+        "measured_on": memory.measured_on,
+        "measured_at": memory.measured_at,
+        "figures": _spoken(_figures(memory)),
         "terms": [
             {"code": each.code, "size_bytes": each.size_bytes, "params": dict(each.params)} for each in memory.terms
         ],
@@ -185,6 +188,13 @@ def remedy_document(remedy: Remedy) -> Document:
 
 def _spoken(sentence: Sentence) -> Document:
     return {"code": sentence.code, "params": dict(sentence.params)}
+
+
+def _figures(memory: Memory) -> Sentence:
+    """Whether they were computed or measured, and in which load."""
+    if not memory.is_measured:
+        return Sentence("memory_estimated")
+    return Sentence("memory_measured", {"worker": memory.measured_on, "at": memory.measured_at})
 
 
 def _context_reason(found: Evaluation) -> Sentence:

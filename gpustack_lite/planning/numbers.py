@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from backends.base import Estimate
 from gpustack_lite.chips import GIB
-from gpustack_lite.domain import Claim, Params, Reason, Term, Unplaceable
+from gpustack_lite.domain import Claim, Memory, Params, Reason, Term, Unplaceable
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.subject import Subject, examples
 from scheduler import Node, Question
@@ -15,8 +15,15 @@ MOST_WORKERS = 20
 
 def numbers_of(estimates: Iterable[Estimate]) -> Mapping[Claim, Params]:
     """What a refusal tells of the bytes on one device, where the backend says what they are made of."""
-    made_of = {each.claim: each.memory.terms for each in estimates if each.memory is not None and each.memory.terms}
-    return {claim: {"terms": _sum_of(terms)} for claim, terms in made_of.items()}
+    known = {each.claim: each.memory for each in estimates if each.memory is not None and each.memory.terms}
+    return {claim: _numbers(memory) for claim, memory in known.items()}
+
+
+def _numbers(memory: Memory) -> Params:
+    said: Params = {"terms": _sum_of(memory.terms)}
+    if not memory.is_measured:
+        return said
+    return {**said, "measured_on": memory.measured_on, "measured_at": memory.measured_at}
 
 
 def _sum_of(terms: Sequence[Term]) -> str:

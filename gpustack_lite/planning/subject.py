@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from backends.base import Backend, Estimate, Want
 from gpustack_lite.domain import Claim, Device, ModelFacts, Options
 from gpustack_lite.errors import Refusal
+from gpustack_lite.planning.learning import Lesson, key_of, learned, lessons_for
 from scheduler import Node
 
 CONTEXT_OPTIONS = ("max-model-len", "context-length", "max-seq-len", "ctx-size", "maxSeqLen")
@@ -26,12 +27,25 @@ class Subject:
     """One of each kind, chip and size that there is."""
     picked_count: int | None = None
     """How many devices were chosen by hand."""
+    builds: tuple[str, ...] = ()
+    """Versions of the engine of which one will run it, as far as that is known."""
+    lessons: Mapping[str, Lesson] = field(default_factory=dict)
+    """By `learning.key_of`: what earlier loads of this source took."""
 
     def estimates(self) -> tuple[Estimate, ...]:
-        """Raises:
-        Refusal: the engine cannot say what it needs, or it fits on no device that there is.
+        """With what earlier loads of the same taught.
+
+        Raises:
+            Refusal: the engine cannot say what it needs, or it fits on no device that there is.
         """
-        return self.backend.estimates(self.facts, Want(self.options, self.devices, self.picked_count))
+        found = self.backend.estimates(self.facts, Want(self.options, self.devices, self.picked_count))
+        if not self.lessons:
+            return found
+        keys = [[self.key_of(each, build) for build in self.builds] for each in found]
+        return learned(found, [lessons_for(each, self.lessons) for each in keys])
+
+    def key_of(self, found: Estimate, build: str) -> str:
+        return key_of(self.source, self.facts, found, backend=self.name, options=self.options, version=build)
 
     def claims(self) -> tuple[Claim, ...]:
         """Empty where the engine refuses."""

@@ -27,7 +27,7 @@ from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.preflight import unfit
 from gpustack_lite.server.rollout import SERVING
-from gpustack_lite.server.versions import kinds_of, lacks_version, pick_version
+from gpustack_lite.server.versions import builds_of, kinds_of, lacks_version, pick_version
 from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
 
 _ROOM = frozenset({"memory", "whole_chip", "unified", "ram", "apart"})
@@ -236,7 +236,9 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
     backend = backend or registry.choose(largest, model.source, devices, runnable(snapshot.workers))
     picked = len(model.placement.get("devices") or ()) or None
     found.backend, found.name = backend, model.backend or backend.name
-    found.subject = Subject(model.source, largest, backend, found.name, model.options, devices, picked)
+    builds = builds_of(snapshot.workers, found.name, model.backend_version, backend.device_kinds)
+    lessons = snapshot.lessons
+    found.subject = Subject(model.source, largest, backend, found.name, model.options, devices, picked, builds, lessons)
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
     found.estimates = _of_one_worker(found.subject.estimates())
     heads = None if largest is None else largest.head_count
@@ -395,7 +397,22 @@ def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
     memory = (
         None if estimate.memory is None else {**asdict(estimate.memory), "total_bytes": estimate.memory.total_bytes}
     )
-    return Place(asked.instance.id or 0, worker.id or 0, devices, claim, memory, estimate.context_length, assigned)
+    return Place(
+        asked.instance.id or 0,
+        worker.id or 0,
+        devices,
+        claim,
+        memory,
+        estimate.context_length,
+        assigned,
+        _measurement_key(asked, estimate, str(assigned["backend_version"])),
+    )
+
+
+def _measurement_key(asked: Asked, estimate: Estimate, build: str) -> str | None:
+    """None where nothing was estimated: a declared claim is the user's word."""
+    subject = asked.of_model.subject
+    return None if subject is None or estimate.memory is None else subject.key_of(estimate, build)
 
 
 def _source(asked: Asked, worker: Worker) -> str:

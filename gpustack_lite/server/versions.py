@@ -18,6 +18,12 @@ def pick_version(worker: Worker, backend: str, wanted: str | None, kinds: frozen
     return None if best is None else str(best["version"])
 
 
+def builds_of(workers: Sequence[Worker], backend: str, wanted: str | None, kinds: frozenset[str]) -> tuple[str, ...]:
+    """Every version that some worker would pick; a worker that offers none is not asked."""
+    offering = [each for each in workers if _offered(each, backend)]
+    return tuple(sorted({str(pick_version(each, backend, wanted, kinds)) for each in offering}))
+
+
 def lacks_version(worker: Worker, backend: str, wanted: str | None) -> Reason | None:
     """Why this worker cannot run the version that the user named."""
     offered = _offered(worker, backend)

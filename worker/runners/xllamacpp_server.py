@@ -6,6 +6,7 @@ SIGINT keep their default action: nothing here needs saving, and the end must no
 """
 
 import argparse
+import ctypes
 import json
 import os
 import signal
@@ -139,6 +140,11 @@ SWITCHES = {
 }
 
 
+# What it allocates, the library tells at this level only, and at this level it tells of every request too.
+LOADING_VERBOSITY = 4
+_SET_VERBOSITY = "_Z30common_log_set_verbosity_tholdi"
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(prog="xllamacpp_server", allow_abbrev=False)
     for flag in VALUES:
@@ -172,6 +178,11 @@ def _set(target, path, value):
     setattr(target, last, value)
 
 
+def _verbosity_setter(xllamacpp):
+    """The library's own `common_log_set_verbosity_thold`, or None where a build does not show it."""
+    return getattr(ctypes.CDLL(xllamacpp.xllamacpp.__file__), _SET_VERBOSITY, None)
+
+
 def main(argv):
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -185,10 +196,15 @@ def main(argv):
         fill(params, given)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         return _failed(f"an option is not valid: {error}")
+    set_verbosity, quiet = _verbosity_setter(xllamacpp), params.verbosity
+    if set_verbosity is not None:
+        params.verbosity = max(quiet, LOADING_VERBOSITY)
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
         return _failed(f"{given['model']} could not be served: {error}")
+    if set_verbosity is not None:
+        set_verbosity(quiet)
     print(f"xllamacpp_server: ready at {server.listening_address}", flush=True)
     while True:
         signal.pause()

@@ -77,6 +77,11 @@ def grown(processes: Processes, tree: Tree) -> Tree:
     return Tree(tree.marker, tree.root, frozenset(seen | kept))
 
 
+def everyone(tree: Tree) -> frozenset[Identity]:
+    """Those of it that were seen, its root among them."""
+    return tree.members if tree.root is None else tree.members | {tree.root}
+
+
 def living(processes: Processes, tree: Tree) -> frozenset[Identity]:
     """Everything of the tree that lives: by identity, by session, by marker, and the children of all these."""
     found = set(tree.members) | set(processes.marked(MARKER, tree.marker))

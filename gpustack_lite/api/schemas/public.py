@@ -183,6 +183,7 @@ class InstanceShape(Shape):
     claim: dict[str, Any] | None
     holds_claim: bool
     memory: dict[str, Any] | None
+    measured: dict[str, Any] | None
     context_length: int | None
     simulated: bool
     launch: dict[str, Any] | None
@@ -209,6 +210,10 @@ class MemoryShape(Shape):
     device_count: int
     ram_bytes: int
     is_measured: bool
+    measured_on: str | None
+    measured_at: str | None
+    figures: Told
+    """Whether they were computed or measured, and in which load."""
     terms: list[TermShape]
 
 

@@ -2,16 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import cluster, inspections, moves
+from gpustack_lite.db.queries import cluster, inspections, learning, moves
 from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.domain import Claim
 from gpustack_lite.lifecycle import State
+from gpustack_lite.planning.learning import Lesson
 from gpustack_lite.ports import Clock
 
 
@@ -28,6 +29,8 @@ class Snapshot:
     models: Mapping[int, Model]
     inspections: Mapping[tuple[str, int], Inspection]
     custom_backends: Mapping[str, Mapping[str, Any]]
+    lessons: Mapping[str, Lesson] = field(default_factory=dict)
+    """By key: what earlier loads of the sources took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Place:
     memory: dict[str, Any] | None
     context_length: int | None
     assigned: dict[str, Any]
+    measurement_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ async def snapshot(session: AsyncSession, sources: Iterable[str] = ()) -> Snapsh
         models=models,
         inspections={(row.source, row.worker_id): row for row in rows},
         custom_backends={custom.name: {"name": custom.name, **custom.spec} for custom in customs},
+        lessons=await learning.of_sources(session, wanted),
     )
 
 
@@ -115,6 +120,7 @@ async def _place(session: AsyncSession, place: Place, revision: int, clock: Cloc
     instance.device_indices = list(place.devices)
     instance.claim, instance.memory, instance.assigned = place.claim, place.memory, place.assigned
     instance.context_length = place.context_length
+    instance.measurement_key, instance.measured = place.measurement_key, None
     instance.holds_claim = True
     instance.said, instance.reasons, instance.reason_counts, instance.remedies = None, [], {}, []
     await moves.move(session, instance, State.SCHEDULED, clock, numbers=_numbers(place))

@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite import lifecycle
-from gpustack_lite.db.queries import cluster, inspections, moves
+from gpustack_lite.db.queries import cluster, inspections, learning, moves
 from gpustack_lite.db.queries.assignments import is_assigned
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING, State
@@ -61,6 +61,7 @@ async def _apply_one(session: AsyncSession, instance: ModelInstance, status: Ins
         log.warning("status_ignored", extra={"instance_id": instance.id, "state": instance.state})
         return set()
     has_changed = _copy(instance, status, clock.wall())
+    has_changed |= await _learn(session, instance, status, is_news=bool(steps), clock=clock)
     for step in steps:
         await _step(session, instance, step, status, clock)
     if steps:
@@ -69,6 +70,19 @@ async def _apply_one(session: AsyncSession, instance: ModelInstance, status: Ins
         await moves.put_instance(session, instance, clock)
         return {"progress", "changes"} | (await _give_up(session, instance) if instance.gave_up else set())
     return set()
+
+
+async def _learn(
+    session: AsyncSession, instance: ModelInstance, status: InstanceStatus, *, is_news: bool, clock: Clock
+) -> bool:
+    """What its engine took, and under which claim it ran out of memory; True where the row shows something new."""
+    if is_news and status.state is State.FAILED and status.said and status.said.code in learning.OUT_OF_MEMORY:
+        await learning.remember_failure(session, instance, clock)
+    if status.measured is None or status.measured.model_dump() == instance.measured:
+        return False
+    instance.measured = status.measured.model_dump()
+    await learning.remember(session, instance, status.measured, clock)
+    return True
 
 
 def _unless_stuck(instance: ModelInstance, status: InstanceStatus) -> InstanceStatus:

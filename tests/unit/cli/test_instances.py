@@ -45,6 +45,8 @@ def test_one_that_waits_shows_every_worker_and_what_would_help(capsys: pytest.Ca
 
 def test_what_is_placed_shows_its_memory_with_units(capsys: pytest.CaptureFixture[str]) -> None:
     placed = {**WAITING, "reasons": [], "reason_counts": {}, "remedies": [], "memory": {"weights_bytes": 2**30}}
+    placed["measured"] = {"weights_bytes": 2**29, "ram_bytes": 2**31}
     show_words(localise(placed, "en"))
-    assert "memory.weights_bytes" in (shown := capsys.readouterr().out)
-    assert "1 GiB" in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "memory size measured weights 1 GiB 512 MiB" in shown
+    assert "held in RAM by its processes 2 GiB" in shown

@@ -23,13 +23,20 @@ def upgrade() -> None:
 
 def _learning() -> None:
     op.add_column("instances", sa.Column("measured", sa.JSON(), nullable=True))
+    op.add_column("instances", sa.Column("measurement_key", sa.String(), nullable=True))
     op.create_table(
         "measurements",
         sa.Column("key", sa.String(), nullable=False),
+        sa.Column("source_digest", sa.String(), nullable=False),
+        sa.Column("worker", sa.String(), nullable=False),
         sa.Column("measured", sa.JSON(), nullable=False),
+        sa.Column("besides_cache_bytes", sa.BigInteger(), nullable=True),
+        sa.Column("too_little_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("too_little_ram_bytes", sa.BigInteger(), nullable=False),
         sa.Column("measured_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("key"),
     )
+    op.create_index("ix_measurements_source_digest", "measurements", ["source_digest"])
 
 
 def _autoscale() -> None:
