@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 DeviceKind = Literal["ascend", "cuda", "rocm", "dcu", "mlu", "musa", "corex", "maca", "metal", "cpu"]
 """Huawei, NVIDIA, AMD, Hygon, Cambricon, Moore Threads, Iluvatar, MetaX, Apple, and the CPU."""
@@ -358,8 +358,7 @@ class BackendVersion:
     requirement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one request as the engine counted them; None where the engine did not say."""
 
     prompt_tokens: int | None = None

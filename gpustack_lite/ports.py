@@ -162,8 +162,7 @@ class Processes(Protocol):
 
 
 class SystemClock:
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)
 
     def wall(self) -> datetime:
         return datetime.now(UTC)

@@ -12,6 +12,24 @@ Piece = bytes | bytearray | memoryview
 _INJECTED = b'"stream_options":{"include_usage":true}'
 
 
+Count = int | None
+Long = msgspec.Raw | msgspec.UnsetType
+
+
+class _Plain(msgspec.Struct, gc=False):
+    """What nearly every body is like; any other is read value by value."""
+
+    model: str
+    stream: bool | None = None
+    stream_options: dict[str, msgspec.Raw] | None = None
+    max_completion_tokens: Count = None
+    max_tokens: Count = None
+    max_output_tokens: Count = None
+    messages: Long = msgspec.UNSET
+    prompt: Long = msgspec.UNSET
+    input: Long = msgspec.UNSET
+
+
 class _Peek(msgspec.Struct):
     model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     stream: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -31,12 +49,15 @@ class Asked(msgspec.Struct, frozen=True):
     most_tokens: int | None = None
 
 
+_plain = msgspec.json.Decoder(_Plain).decode
 _peek = msgspec.json.Decoder(_Peek)
 _string = msgspec.json.Decoder(str)
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Its values stay as they are spelt: a number may be one that Python has no room for."""
 _UNTRUE = frozenset({b"false", b"null", b"0", b'""'})
 _KEYS = frozenset({"model", "stream", "stream_options"})
+_OPENING = frozenset(b'[{"')
+_MOST_TOKENS = 10**9
 
 
 def read(body: Bytes) -> Asked:
@@ -45,8 +66,58 @@ def read(body: Bytes) -> Asked:
         Refusal: `body_not_json`, `body_not_utf8`, `body_repeats_key`, `model_missing`, `model_not_text` or
             `stream_not_boolean`.
     """
+    try:
+        plain = _plain(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _read_odd(body)
+    if not plain.model or (not body.isascii() and not _is_utf8(body)):
+        return _read_odd(body)
+    _refuse_repeated(_without_prompt(body, plain), body)
+    options = plain.stream_options
+    return Asked(
+        plain.model,
+        plain.stream is True,
+        options is not None and _is_true(options.get("include_usage")),
+        options,
+        _known(plain.max_completion_tokens, plain.max_tokens, plain.max_output_tokens),
+    )
+
+
+def _is_utf8(body: Bytes) -> bool:
+    """msgspec passes over strings that it need not keep."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _known(*counts: Count) -> Count:
+    """The first that can be meant."""
+    for each in counts:
+        if each is not None and 0 <= each < _MOST_TOKENS:
+            return each
+    return None
+
+
+def _without_prompt(body: Bytes, plain: _Plain) -> Bytes:
+    """The body around the value of the key that holds the prompt, which is most of it and names no key of ours.
+
+    What is cut out is one whole list, object or text, so no key beside it can hide in it.
+    """
+    for mark, value in ((b'"messages":', plain.messages), (b'"prompt":', plain.prompt), (b'"input":', plain.input)):
+        if value is not msgspec.UNSET:
+            text = bytes(value)
+            start = body.find(mark) + len(mark)
+            start += body.startswith(b" ", start)
+            if start > len(mark) and text[0] in _OPENING and body.startswith(text, start):
+                return body[:start] + body[start + len(text) :]
+    return body
+
+
+def _read_odd(body: Bytes) -> Asked:
     peek = _decode(body)
-    _refuse_repeated(body)
+    _refuse_repeated(body, body)
     options = None if peek.stream_options is msgspec.UNSET else _members(peek.stream_options)
     return Asked(
         model=_model(peek),
@@ -119,9 +190,13 @@ def _stream(peek: _Peek) -> bool:
     return value == b"true"
 
 
-def _refuse_repeated(body: Bytes) -> None:
-    """Two spellings of one key are how a gateway and an engine come to read different models."""
-    if b"\\u" not in body and body.count(b'"model"') < 2 and body.count(b'"stream') < 2:
+def _refuse_repeated(part: Bytes, body: Bytes) -> None:
+    """Two spellings of one key are how a gateway and an engine come to read different models.
+
+    All keys of `body` itself stand in `part`.
+    """
+    has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
+    if not (has_escapes or part.count(b'"model"') > 1 or (part.count(b'"stream') > 1 and _repeats_stream(part))):
         return
     seen: set[str] = set()
     for member in jsonspans.members(body):
@@ -129,6 +204,10 @@ def _refuse_repeated(body: Bytes) -> None:
         if key in seen and key in _KEYS:
             raise Refusal("body_repeats_key", param=key, key=key)
         seen.add(key)
+
+
+def _repeats_stream(part: Bytes) -> bool:
+    return part.count(b'"stream"') > 1 or part.count(b'"stream_options"') > 1
 
 
 def _key(member: Member) -> str:

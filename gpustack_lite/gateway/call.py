@@ -145,6 +145,15 @@ class Call:
     async def finish(self, data: bytes = b"") -> None:
         raise NotImplementedError
 
+    @property
+    def has_room_now(self) -> bool:
+        """Whether `write_now` may be used: the client takes bytes, and nobody waits to write."""
+        return False
+
+    def write_now(self, data: bytes) -> None:
+        """A chunk, without waiting."""
+        raise NotImplementedError
+
     def head_fields(self, fields: list[Field], length: int | None) -> list[Field]:
         head = [*fields, *self.extra_fields, (b"x-request-id", self.shown_id)]
         if length is not None:

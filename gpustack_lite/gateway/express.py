@@ -236,20 +236,29 @@ class Trip:
             b"%s%s%s%sx-request-id: %s\r\ntransfer-encoding: chunked\r\n\r\n"
             % (STATUS_LINE[200], self._defaults(), shown.lines, self._extra(), call.shown_id)
         )
+        answer.flow(self._pass)
         self._more()
 
+    def _pass(self, data: bytes, now: float) -> bool:
+        """Whole chunks of the stream."""
+        call, events = self._call, self._events
+        if events is None or call.door.flow.write_paused:
+            return False
+        passed = events.feed(data)
+        self._entry.note_content(now)
+        if passed:
+            call.write_now(passed)
+        return True
+
     def _more(self) -> None:
-        """What has come of the stream goes on; a client that takes nothing is waited for by a coroutine."""
-        answer, events, entry, call = self._connection, self._events, self._entry, self._call
+        """What else has come of it; a client that takes nothing is waited for by a coroutine."""
+        answer, events, call = self._connection, self._events, self._call
         assert events is not None
-        while not call.door.flow.write_paused:
-            data = answer.take()
-            if not data:
-                break
+        if not call.door.flow.write_paused and (data := answer.take()):
             passed = events.feed(data)
-            entry.note_content(self._express.inference.now())
+            self._entry.note_content(self._express.inference.now())
             if passed:
-                call.write_chunk(passed)
+                call.write_now(passed)
         if answer.failure is not None or call.door.flow.write_paused:
             self._hand_over()
         elif answer.is_complete:
@@ -272,5 +281,6 @@ class Trip:
 
     def _hand_over(self) -> Run:
         """From here on it is the long way, in a coroutine."""
+        self._connection.flow(None)
         trip = Handed(self._opened, self._place, self._connection, self._events)
         return self._call.carry_on(self._express.inference.go_on(self._call, self._wish, trip))

@@ -85,7 +85,7 @@ class LaneCall(Call):
         self.express: Express | None = None
         self._run: Run | None = None
         self._trip: Trip | None = None
-        self._is_chunked = False
+        self._is_chunked = self._is_sending = False
         self._body: bytes | bytearray = b""
         self._has_more = True
         self._length = length
@@ -175,7 +175,7 @@ class LaneCall(Call):
         self.response_started = self._is_chunked = True
         self.door.transport.write(head)
 
-    def write_chunk(self, data: bytes) -> None:
+    def write_now(self, data: bytes) -> None:
         self.door.transport.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def end_chunks(self, last: bytes) -> None:
@@ -209,6 +209,10 @@ class LaneCall(Call):
             lines.append(b"transfer-encoding: chunked\r\n")
         return STATUS_LINE[status] + b"".join(lines) + b"\r\n"
 
+    @property
+    def has_room_now(self) -> bool:
+        return self._is_chunked and not (self.door.flow.write_paused or self.disconnected or self._is_sending)
+
     async def write(self, data: bytes) -> None:
         await self._send(b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked and data else data)
 
@@ -235,7 +239,9 @@ class LaneCall(Call):
         self.door.ride_ended()
 
     async def _send(self, data: bytes) -> None:
+        self._is_sending = True
         while self.door.flow.write_paused and not self.disconnected:
             await self._room.wait()
+        self._is_sending = False
         if not self.disconnected and data:
             self.door.transport.write(data)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +19,20 @@ _CONTENT = re.compile(rb'"(?:content|text|reasoning_content|reasoning|arguments|
 """Where chat, completions, responses and messages put what the model wrote: at least one token each time."""
 _DONE = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
 _ERROR = re.compile(rb'(?:^|[\r\n])(?:data: ?\{\s*"error"|event: ?error[\r\n])')
+_TEXT = re.compile(rb'(?:[^"\\]|\\.)*')
+_BACKSLASH = ord("\\")
 _NULL_USAGE_END = re.compile(rb',\s?"usage":\s?null\}(?=[\r\n])')
+
+
+class Frame(NamedTuple):
+    """An event that said a piece of text, around that text. `shown` is what its end became on its way."""
+
+    before: bytes
+    after: bytes
+    shown: bytes
+
+
+_NONE_YET = Frame(b"\0", b"\0", b"")
 
 
 class EventFilter:
@@ -33,10 +47,11 @@ class EventFilter:
         self._hides_usage = hides_usage
         self._held = bytearray()
         self._is_in_long_event = False
+        self._frame = _NONE_YET
 
     def feed(self, data: bytes) -> bytes:
         if not self._held and not self._is_in_long_event and data.endswith(b"\n\n"):
-            return self._pass(data)
+            return self._as_before(data) or self._learn(data)
         searched = max(0, len(self._held) - 3)
         self._held += data
         end = _last_boundary(self._held, searched)
@@ -45,6 +60,29 @@ class EventFilter:
         complete = bytes(self._held[:end])
         del self._held[:end]
         return self._pass(complete) if not self._is_in_long_event else self._leave_long_event(complete)
+
+    def _as_before(self, data: bytes) -> bytes | None:
+        """One event that differs from an earlier one in its text alone, and in no byte that could end that text."""
+        before, after, shown = self._frame
+        start, stop = len(before), len(data) - len(after)
+        if start >= stop or not data.startswith(before) or not data.endswith(after) or data[stop - 1] == _BACKSLASH:
+            return None
+        if (
+            data.find(b'"', start, stop) >= 0
+            or data.find(b"\n", start, stop) >= 0
+            or data.find(b"\r", start, stop) >= 0
+        ):
+            return None
+        self.content_frames += 1
+        return data if shown is after else data[:stop] + shown
+
+    def _learn(self, data: bytes) -> bytes:
+        frames, usage = self.content_frames, self.usage
+        passed = self._pass(data)
+        is_usual = self.content_frames == frames + 1 and self.usage is usage and self._rewriter is None
+        if is_usual and data.find(b"\n\n") == len(data) - 2 and b"\r" not in data:
+            self._frame = _frame_of(data, passed)
+        return passed
 
     def end(self) -> bytes:
         """What is left when the engine has ended without a last blank line."""
@@ -96,6 +134,19 @@ class EventFilter:
         if not self._hides_usage:
             return event
         return b"" if frame.choices == [] else _without_usage(event)
+
+
+def _frame_of(data: bytes, passed: bytes) -> Frame:
+    """Of one event with one text, that speaks of usage at most to say that there is none."""
+    said = _CONTENT.search(data)
+    start = said.end() - 1 if said else 0
+    text = _TEXT.match(data, start)
+    stop = text.end() if text else 0
+    speaks_of_usage = b'"usage"' in _NULL_USAGE_END.sub(b"}", data)
+    if speaks_of_usage or not passed.startswith(data[:stop]) or data[stop : stop + 1] != b'"':
+        return _NONE_YET
+    after = data[stop:]
+    return Frame(data[:start], after, after if passed is data else passed[stop:])
 
 
 def _last_boundary(data: bytearray, start: int) -> int:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
 
@@ -48,7 +47,16 @@ class Frame(msgspec.Struct):
     message: _Inner | None = None
 
 
+class _Whole(msgspec.Struct, gc=False):
+    """The same of a whole answer, whose choices are nobody's concern."""
+
+    usage: UsageDoc | None = None
+    response: _Inner | None = None
+    message: _Inner | None = None
+
+
 _frame = msgspec.json.Decoder(Frame)
+_whole = msgspec.json.Decoder(_Whole)
 _usage = msgspec.json.Decoder(UsageDoc)
 
 
@@ -60,16 +68,20 @@ def frame(text: bytes | bytearray) -> Frame | None:
         return None
 
 
-def of_frame(found: Frame) -> Usage | None:
-    inner = found.usage
+def of_frame(found: Frame | _Whole) -> Usage | None:
+    if found.usage is not None:
+        return _of(found.usage)
     for outer in (found.response, found.message):
-        inner = inner or (outer.usage if outer else None)
-    return None if inner is None else _of(inner)
+        if outer is not None and outer.usage is not None:
+            return _of(outer.usage)
+    return None
 
 
 def of_answer(text: bytes | bytearray) -> Usage | None:
-    found = frame(text)
-    return None if found is None else of_frame(found)
+    try:
+        return of_frame(_whole.decode(text))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def of_ends(first: bytes | bytearray, last: bytes | bytearray) -> Usage | None:
@@ -120,8 +132,7 @@ def merged(before: Usage | None, after: Usage) -> Usage:
     """What was said later wins where it says anything: a stream may tell input and output in different events."""
     if before is None:
         return after
-    return replace(
-        before,
+    return Usage(
         prompt_tokens=_first((after.prompt_tokens, before.prompt_tokens)),
         completion_tokens=_first((after.completion_tokens, before.completion_tokens)),
         cached_tokens=_first((after.cached_tokens, before.cached_tokens)),

@@ -7,6 +7,7 @@ from typing import cast
 
 import httptools
 
+from gpustack_lite.relay import chunks
 from gpustack_lite.relay.failures import Cause, UpstreamFailed
 from gpustack_lite.relay.heads import Field
 from gpustack_lite.relay.known_answers import KnownAnswers
@@ -15,6 +16,7 @@ from gpustack_lite.relay.runs import Bell
 HIGH_WATER_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
 HEAD_FIELDS = 200
+Passes = Callable[[bytes, float], bool]
 STATUSES = range(100, 600)
 """Outside of it there is no class, and no word to pass it on with."""
 
@@ -74,6 +76,10 @@ class Connection(asyncio.Protocol):
         self._chunks: list[bytes] = []
         self._buffered_bytes = 0
         self._is_paused = False
+        self._flow: Passes | None = None
+        self._is_between_chunks = False
+        self._is_at_edge = False
+        """The parser has just seen the end of a chunk, or of a head before chunks, and nothing behind it."""
 
     async def write(self, data: bytes) -> None:
         """Send a piece of a body, as fast as the other side takes it. Its time to answer counts from the last piece."""
@@ -102,6 +108,13 @@ class Connection(asyncio.Protocol):
     def listen(self, heard: Callable[[], None]) -> None:
         """Instead of waiting: `heard` is called once, when there is news."""
         self._news.call(heard)
+
+    def flow(self, passes: Passes | None) -> None:
+        """Whole chunks are given to `passes` as they come, with the time, while nothing waits to be read.
+
+        What it does not take, and all that is no whole chunk, is read as before.
+        """
+        self._flow = passes
 
     def take(self) -> bytes:
         """What has come and was not read yet, perhaps nothing."""
@@ -156,6 +169,8 @@ class Connection(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but ancestry
 
     def data_received(self, data: bytes) -> None:
+        if self._flow is not None and self._is_at_edge and not self._chunks and self._flows(self._flow, data):
+            return
         if not self._is_busy or self.is_complete:
             self.abort()
             return
@@ -171,11 +186,19 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._not_http()
+        self._is_at_edge = self._is_between_chunks and data.endswith(b"\r\n")
         if not self._has_head and self._head_bytes > HEAD_BYTES:
             self._fail("head_too_large")
         if is_fresh and self.is_reusable_once_read:
             self._known.learn(data, self.status, self.fields)
         self._news.ring()
+
+    def _flows(self, passes: Passes, data: bytes) -> bool:
+        payload = chunks.payload(data)
+        if payload is None or not passes(payload, now := self._now()):
+            return False
+        self.deadline = now + self._idle_seconds
+        return True
 
     def _is_known(self, data: bytes) -> bool:
         """The parser need not look at it, and is left as it was: between two answers."""
@@ -245,6 +268,7 @@ class Connection(asyncio.Protocol):
         if coding is not None and coding.strip().lower() != b"chunked":
             self._fail("not_http")
         has_length = coding is not None or b"content-length" in framing
+        self._is_between_chunks = coding is not None
         self.is_close_delimited = not has_length and status not in {204, 304}
         self._keeps_alive = not self.is_close_delimited and self._parser.should_keep_alive()
 
@@ -257,7 +281,14 @@ class Connection(asyncio.Protocol):
             self._is_paused = True
             self.transport.pause_reading()
 
+    def on_chunk_header(self) -> None:
+        self._is_between_chunks = False
+
+    def on_chunk_complete(self) -> None:
+        self._is_between_chunks = True
+
     def on_message_complete(self) -> None:
+        self._is_between_chunks = False
         if self._is_interim:
             self._is_interim = False
             return

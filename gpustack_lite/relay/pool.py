@@ -13,7 +13,7 @@ from gpustack_lite.relay.target import Target
 IDLE_SECONDS = 3.0
 """Below the five seconds after which uvicorn and cpp-httplib close an idle connection themselves."""
 STALE_SECONDS = 1.0
-IDLE_CONNECTIONS = 256
+IDLE_CONNECTIONS = 1024
 Part = bytes | bytearray | memoryview
 
 

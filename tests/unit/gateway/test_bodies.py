@@ -141,6 +141,30 @@ def test_a_bad_body_has_a_code(body: bytes, code: str) -> None:
     assert refused.value.status == 400
 
 
+PAIRS = st.lists(
+    st.tuples(
+        st.sampled_from(['"messages"', '"prompt"', '"input"', '"model"', '"stream"', '"x"', '"a\\"messages"']),
+        st.sampled_from(['[{"model":"y","stream":1}]', '["messages"]', '{"messages":[],"model":"z"}', '"m"', "true"]),
+        st.sampled_from([":", ": ", " : "]),
+    ),
+    max_size=5,
+)
+
+
+@given(PAIRS)
+def test_a_key_that_is_named_twice_is_found_wherever_the_prompt_stands(pairs: list[tuple[str, str, str]]) -> None:
+    named = [(name, colon, value) for name, value, colon in pairs if name != '"model"' or value == '"m"']
+    named = [(name, colon, value) for name, colon, value in named if name != '"stream"' or value == "true"]
+    body = "{" + ",".join(["".join(each) for each in [*named, ('"model"', ":", '"m"')]]) + "}"
+    names = [name for name, _, _ in named]
+    try:
+        bodies.read(body.encode())
+        is_refused = False
+    except Refusal as refusal:
+        is_refused = refusal.code == "body_repeats_key"
+    assert is_refused == ('"model"' in names or names.count('"stream"') > 1)
+
+
 def test_the_models_name_is_replaced_at_the_top_alone() -> None:
     body = b'{"messages":[{"model":"m"}],"model": "m", "n":1}'
     assert (

@@ -48,6 +48,56 @@ def test_whole_events_are_passed_on_at_once_and_only_the_rest_is_held() -> None:
     assert events.feed(b"\n") == STOP
 
 
+class Forgetful(EventFilter):
+    """Looks at every event as if it were the first."""
+
+    def _as_before(self, data: bytes) -> bytes | None:
+        return None
+
+
+EVENT = 'data: {"id":"%s","choices":[{"index":0,"delta":{"content":"%s"}}]%s}\n\n'
+TEXTS = [
+    "hi",
+    "",
+    "a\\\\",
+    '\\"',
+    "\\n",
+    " \\",
+    '","usage":{"x":1},"y":"',
+    "[DONE]",
+    "\r",
+    "\n\ndata: [DONE]",
+    "\u00e9",
+]
+ENDS = ["", ',"usage":null', ',"usage":{"prompt_tokens":3,"completion_tokens":2}', ',"text":"x"', ',"error":1']
+LIKE = st.builds(
+    lambda *parts: EVENT % parts, st.sampled_from(["1", "2"]), st.sampled_from(TEXTS), st.sampled_from(ENDS)
+)
+OTHERS = st.sampled_from(
+    ['data: {"error":{}}\n\n', "data: [DONE]\n\n", ": x\n\n", "data: y\r\n\r\n", "event: error\n\n", "da"]
+)
+
+
+@given(st.lists(st.one_of(LIKE, LIKE, LIKE, OTHERS, st.builds("".join, st.lists(LIKE, max_size=3)))), st.booleans())
+def test_an_event_like_the_last_one_is_taken_as_if_it_were_the_first(pieces: list[str], hides: bool) -> None:
+    quick, slow = EventFilter(hides_usage=hides), Forgetful(hides_usage=hides)
+    for piece in [each.encode() for each in pieces]:
+        assert quick.feed(piece) == slow.feed(piece)
+        assert _state(quick) == _state(slow)
+
+
+def _state(events: EventFilter) -> object:
+    return events.content_frames, events.usage, events.is_done, events.has_error, events._held
+
+
+def test_text_after_text_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = EventFilter(hides_usage=True)
+    nulled = WORD.replace(b"]}\n", b'],"usage":null}\n')
+    assert events.feed(nulled) == WORD
+    monkeypatch.delattr(EventFilter, "_pass")
+    assert events.feed(nulled.replace(b"hi", b"ho")) == WORD.replace(b"hi", b"ho")
+
+
 @pytest.mark.parametrize(
     ("event", "left"),
     [
