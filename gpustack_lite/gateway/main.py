@@ -59,7 +59,7 @@ def _spare_the_collector() -> None:
     """What lives now lives for ever, and requests leave hardly any cycles: look rarely."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _renewal(tls: tuple[int, Certificates] | None) -> list[Chore]:

@@ -30,9 +30,10 @@ class Frame(NamedTuple):
     before: bytes
     after: bytes
     shown: bytes
+    line_feeds: int
 
 
-_NONE_YET = Frame(b"\0", b"\0", b"")
+_NONE_YET = Frame(b"\0", b"\0", b"", 0)
 
 
 class EventFilter:
@@ -62,19 +63,21 @@ class EventFilter:
         return self._pass(complete) if not self._is_in_long_event else self._leave_long_event(complete)
 
     def _as_before(self, data: bytes) -> bytes | None:
-        """One event that differs from an earlier one in its text alone, and in no byte that could end that text."""
-        before, after, shown = self._frame
-        start, stop = len(before), len(data) - len(after)
-        if start >= stop or not data.startswith(before) or not data.endswith(after) or data[stop - 1] == _BACKSLASH:
+        """Events that differ from an earlier one in their text alone, and in no byte that could end that text."""
+        before, after, shown, line_feeds = self._frame
+        at = frames = 0
+        while at < len(data):
+            start = at + len(before)
+            stop = data.find(b'"', start)
+            is_like = data.startswith(before, at) and data.startswith(after, stop)
+            if stop <= start or not is_like or data[stop - 1] == _BACKSLASH:
+                return None
+            at = stop + len(after)
+            frames += 1
+        if b"\r" in data or data.count(b"\n") != frames * line_feeds:
             return None
-        if (
-            data.find(b'"', start, stop) >= 0
-            or data.find(b"\n", start, stop) >= 0
-            or data.find(b"\r", start, stop) >= 0
-        ):
-            return None
-        self.content_frames += 1
-        return data if shown is after else data[:stop] + shown
+        self.content_frames += frames
+        return data if shown is after else data.replace(after, shown)
 
     def _learn(self, data: bytes) -> bytes:
         frames, usage = self.content_frames, self.usage
@@ -142,11 +145,11 @@ def _frame_of(data: bytes, passed: bytes) -> Frame:
     start = said.end() - 1 if said else 0
     text = _TEXT.match(data, start)
     stop = text.end() if text else 0
-    speaks_of_usage = b'"usage"' in _NULL_USAGE_END.sub(b"}", data)
-    if speaks_of_usage or not passed.startswith(data[:stop]) or data[stop : stop + 1] != b'"':
-        return _NONE_YET
     after = data[stop:]
-    return Frame(data[:start], after, after if passed is data else passed[stop:])
+    is_odd = b'"usage"' in _NULL_USAGE_END.sub(b"}", data) or data.count(after) > 1
+    if is_odd or not passed.startswith(data[:stop]) or data[stop : stop + 1] != b'"':
+        return _NONE_YET
+    return Frame(data[:start], after, after if passed is data else passed[stop:], data.count(b"\n"))
 
 
 def _last_boundary(data: bytearray, start: int) -> int:

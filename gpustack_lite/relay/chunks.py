@@ -11,29 +11,15 @@ _LINE_END = b"\r\n"
 
 def payload(data: bytes) -> bytes | None:
     """What is in these chunks, if they are whole chunks and nothing else. `data` begins where a chunk does."""
-    start, stop = _first(data)
-    if stop == len(data) and start:
-        return data[start : stop - 2]
-    return _several(data) if start else None
-
-
-def _first(data: bytes, at: int = 0) -> tuple[int, int]:
-    """Where its payload begins, and where the chunk behind it does; zeros when it is not plain, or not whole."""
-    line_end = data.find(_LINE_END, at, at + _MOST_DIGITS + 2)
-    start = line_end + 2
-    size = _SIZES.get(data[at:line_end], 0)
-    stop = start + size + 2
-    if line_end < 0 or not size or data[stop - 2 : stop] != _LINE_END:
-        return 0, 0
-    return start, stop
-
-
-def _several(data: bytes) -> bytes | None:
     found, at = [], 0
     while at < len(data):
-        start, stop = _first(data, at)
-        if not start:
+        line_end = data.find(_LINE_END, at, at + _MOST_DIGITS + 2)
+        size = _SIZES.get(data[at:line_end])
+        if line_end < 0 or size is None:
             return None
-        found.append(data[start : stop - 2])
-        at = stop
-    return b"".join(found)
+        stop = line_end + 2 + size
+        at = stop + 2
+        if data[stop:at] != _LINE_END:
+            return None
+        found.append(data[line_end + 2 : stop])
+    return b"".join(found) if found else None
