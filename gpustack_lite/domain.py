@@ -34,6 +34,15 @@ class DeviceProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why nothing new is placed on a device: a person's cordon, with the name and a note, or its fault's code."""
+
+    why: Literal["cordoned", "isolated"]
+    by: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Device:
     """One accelerator, or the CPU, of a worker. `index` is what the engine must be told, unless `visible_as` is set."""
 
@@ -63,6 +72,7 @@ class Device:
     error_codes: tuple[str, ...] = ()
     """As the device's tool spells them, such as 80E01801; empty where it tells none."""
     processes: tuple[DeviceProcess, ...] = ()
+    withheld: Withheld | None = None
 
     @property
     def visible_name(self) -> str:

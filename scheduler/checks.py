@@ -203,7 +203,18 @@ def has_enough_usable(seen: View) -> Reason | None:
     if usable >= needed:
         return None
     params: Params = {"worker": seen.node.name, "needed_count": needed, "usable_count": usable}
-    return Reason(seen.node.name, "health", "devices_not_usable", params)
+    code, who = _withheld(seen)
+    return Reason(seen.node.name, "health", code, {**params, **who})
+
+
+def _withheld(seen: View) -> tuple[str, Params]:
+    """The first device that a person or its own fault keeps out of use; it may be one of several."""
+    there = {space.device for pool in seen.pools for space in pool.spaces}
+    for device in seen.node.devices:
+        if device.index in there and (withheld := device.withheld) is not None:
+            who: Params = {"device": device.address, "by": withheld.by, "note": withheld.note or "-"}
+            return f"devices_{withheld.why}", who
+    return "devices_not_usable", {}
 
 
 def has_enough_readings(seen: View) -> Reason | None:

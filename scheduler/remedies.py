@@ -262,6 +262,8 @@ _CHANGES: Mapping[str, tuple[_Change, ...]] = {
     "labels_differ": (_ask_without_labels, _label),
     "backend_missing": (_bring,),
     "devices_not_usable": (_uncordon, _mend),
+    "devices_cordoned": (_uncordon, _mend),
+    "devices_isolated": (_uncordon, _mend),
     "device_memory_unknown": (_ask_doctor,),
     "ram_unknown": (_ask_doctor,),
     "not_enough_device_memory": (_free_foreign, _uncordon),

@@ -14,6 +14,7 @@ from gpustack_lite.loop import attempt
 from gpustack_lite.ports import Identity
 from gpustack_lite.wire import BackendVersionReport, DeviceProcessReport, DeviceReport, Heartbeat
 from worker import readings
+from worker.devices import faults
 from worker.devices.detect import Inventory
 from worker.link import PREFIX, ServerAddress
 from worker.simulated import simulated_versions
@@ -130,5 +131,6 @@ def _reported(device: Device) -> DeviceReport:
         unified_memory=device.unified_memory,
         compute_capability=device.compute_capability,
         error_codes=device.error_codes,
+        fault=faults.fault_of(device),
         processes=tuple(DeviceProcessReport(**asdict(each)) for each in device.processes),
     )

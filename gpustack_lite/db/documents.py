@@ -145,7 +145,7 @@ def device_document(
         "memory_claimed_bytes": claimed_bytes,
         "foreign_bytes": foreign_bytes,
         "health": device.health,
-        "schedulable": device.schedulable,
+        "schedulable": device.takes_instances,
         "utilization": device.utilization,
         "temperature_c": device.temperature_c,
         "power_w": device.power_w,
@@ -156,7 +156,20 @@ def device_document(
         "compute_capability": device.compute_capability,
         "error_codes": device.error_codes,
         "processes": device.processes,
+        "fault": device.fault,
+        "cordoned": device.cordoned,
+        "cordoned_by": device.cordoned_by,
+        "cordon_note": device.cordon_note,
+        "isolated": isolation_document(device.standing),
     }
+
+
+def isolation_document(standing: Mapping[str, Any] | None) -> Document | None:
+    """None for a device that is used; `held`: it flapped, and only a long quiet time or a person ends it."""
+    found = standing or {}
+    if found.get("since") is None:
+        return None
+    return {name: found.get(name) for name in ("since", "code", "clear_since")} | {"held": bool(found.get("is_held"))}
 
 
 def key_document(key: ApiKey, user: str | None = None) -> Document:

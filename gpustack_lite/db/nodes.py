@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gpustack_lite.db.queries.placing import Snapshot, claim_of
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
-from gpustack_lite.domain import Claim, Device
+from gpustack_lite.domain import Claim, Device, Withheld
 from gpustack_lite.lifecycle import State
 from scheduler import Node, occupied
 
@@ -133,6 +133,15 @@ def _bringing(held: Iterable[ModelInstance]) -> dict[str, int]:
     return {str(source): size for source, size in claims if source and size}
 
 
+def _withheld(row: WorkerDevice) -> Withheld | None:
+    """A person's word before the device's own."""
+    if row.cordoned:
+        return Withheld("cordoned", row.cordoned_by, row.cordon_note)
+    if row.is_isolated:
+        return Withheld("isolated", (row.standing or {}).get("code"))
+    return None
+
+
 def _device(worker: str, row: WorkerDevice) -> Device:
     return Device(
         worker=worker,
@@ -144,7 +153,8 @@ def _device(worker: str, row: WorkerDevice) -> Device:
         physical_id=row.physical_id,
         serial=row.serial,
         health=row.health,  # type: ignore[arg-type]
-        schedulable=row.schedulable,
+        schedulable=row.takes_instances,
+        withheld=_withheld(row),
         utilization=row.utilization,
         temperature_c=row.temperature_c,
         power_w=row.power_w,

@@ -204,6 +204,8 @@ class Worker(SQLModel, table=True):
     """wire.HostReport."""
     tools: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     """wire.ToolReport of each program that was asked for devices."""
+    absent: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    """Cordons and faults of devices that are away, by serial: whoever comes back is not clean for that."""
     state: str = "joining"
     """joining (no heartbeat yet), ready, silent."""
     assignment_revision: int = 0
@@ -242,7 +244,19 @@ class WorkerDevice(SQLModel, table=True):
     """wire.FaultReport: what the device or its driver says is wrong with it."""
     cordoned: bool = False
     """By an administrator: nothing new is placed here. `fault` and health are the device's own."""
+    cordoned_by: str | None = None
     cordon_note: str | None = None
+    standing: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    """server.standing.Standing: what the server remembers of its faults; set by the server alone."""
+
+    @property
+    def is_isolated(self) -> bool:
+        return self.standing is not None and self.standing.get("since") is not None
+
+    @property
+    def takes_instances(self) -> bool:
+        """As far as the worker, people and faults are concerned."""
+        return self.schedulable and not self.cordoned and not self.is_isolated
 
 
 class ModelInstance(SQLModel, table=True):

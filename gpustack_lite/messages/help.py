@@ -317,6 +317,17 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     ),
     "help_devices": ("Devices: the accelerators of all workers.", "设备：全部工作节点的加速卡。"),
     "help_devices_list": ("All devices.", "全部设备。"),
+    "help_device_ref": ("A device: its id, or WORKER:INDEX.", "设备：编号，或 工作节点:序号。"),
+    "help_devices_show": ("One device, with its fault and its cordon.", "查看单个设备，包括故障和封锁。"),
+    "help_devices_cordon": (
+        "Place nothing new on a device; what runs there goes on.",
+        "不再在该设备上放置新的实例；已运行的继续运行。",
+    ),
+    "help_devices_note": ("Why, for others to read.", "原因，供他人查看。"),
+    "help_devices_uncordon": (
+        "Use a device again, whether it was cordoned or isolated for a fault.",
+        "重新使用该设备，无论是被封锁还是因故障被隔离。",
+    ),
     "help_keys": ("API keys for programs.", "程序使用的 API 密钥。"),
     "help_key_name": ("Name of the key.", "密钥名称。"),
     "help_keys_create": ("Make a key; it is shown once.", "生成密钥，仅显示一次。"),

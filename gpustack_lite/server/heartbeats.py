@@ -46,7 +46,7 @@ class Heartbeats:
 
 def _essence(heartbeat: Heartbeat) -> tuple[object, ...]:
     """What placements depend on and what does not drift from one beat to the next."""
-    devices = [(each.index, each.chip, each.health, each.schedulable) for each in heartbeat.devices]
+    devices = [(each.index, each.chip, each.health, each.schedulable, each.fault) for each in heartbeat.devices]
     return heartbeat.version, heartbeat.ram_total_bytes, heartbeat.backend_versions, devices
 
 

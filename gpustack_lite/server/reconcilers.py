@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gpustack_lite.loop import keep_reconciling
-from gpustack_lite.server import batches, draining, liveness, placements, replicas, tidying
+from gpustack_lite.server import batches, draining, faults, liveness, placements, replicas, tidying
 from gpustack_lite.server.autoscaling import Autoscaling
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
@@ -31,6 +31,7 @@ def of_the_leader(core: Core, heartbeats: Heartbeats, silence: Silence) -> tuple
         Reconciler("replicas", lambda: replicas.step(core), ("models", "instances"), 5.0),
         Reconciler("placements", lambda: placements.step(core), ("models", "instances", "workers", "inspections"), 2.0),
         Reconciler("liveness", lambda: liveness.step(core, heartbeats, silence), ("heartbeats",), look_at_workers),
+        Reconciler("faults", lambda: faults.step(core), ("workers",), 5.0),
         Reconciler("draining", lambda: draining.step(core), ("drain", "gateways", "instances"), 5.0),
         Reconciler("autoscaling", Autoscaling(core).step, ("models",), SELDOM_SECONDS),
         Reconciler("sleeping", Sleeping(core).step, ("models",), SELDOM_SECONDS),

@@ -10,7 +10,7 @@ from gpustack_lite.db.engine import Database
 from gpustack_lite.db.queries import assignments, cluster, statuses
 from gpustack_lite.db.tables import Event, Model, ModelInstance
 from gpustack_lite.ports import Ports
-from gpustack_lite.server import draining, placements, replicas
+from gpustack_lite.server import draining, faults, placements, replicas
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
 from gpustack_lite.server.liveness import step as liveness_step
@@ -31,18 +31,22 @@ def use_fake_backend() -> None:
     registry.find = {"fake": FakeBackend()}.__getitem__  # type: ignore[assignment]
 
 
-def heartbeat(devices: int = 1, used_gib: int = 0, **given: Any) -> Heartbeat:
-    """Cards of 24 GiB."""
-    cards = tuple(
-        DeviceReport(
-            index=index,
-            kind="cuda",
-            chip="A10",
-            memory_total_bytes=24 * GIB,
-            memory_used_bytes=used_gib * GIB,
-            health="ok",
+def heartbeat(devices: int | tuple[DeviceReport, ...] = 1, used_gib: int = 0, **given: Any) -> Heartbeat:
+    """So many cards of 24 GiB, or these."""
+    cards = (
+        devices
+        if isinstance(devices, tuple)
+        else tuple(
+            DeviceReport(
+                index=index,
+                kind="cuda",
+                chip="A10",
+                memory_total_bytes=24 * GIB,
+                memory_used_bytes=used_gib * GIB,
+                health="ok",
+            )
+            for index in range(devices)
         )
-        for index in range(devices)
     )
     base = {"version": "0.1.0", "cpu_count": 8, "ram_total_bytes": 64 * GIB, "ram_used_bytes": 0}
     return Heartbeat.model_validate(base | {"devices": cards, "backend_versions": (FAKE_VERSION,)} | given)
@@ -87,6 +91,7 @@ class Cluster:
             await replicas.step(self.core)
             await placements.step(self.core)
             await liveness_step(self.core, self.heartbeats, self.silence)
+            await faults.step(self.core)
             await self.publisher.step()
             await draining.step(self.core)
 

@@ -49,6 +49,10 @@ class PasswordChange(Body):
     new: StrictStr
 
 
+class CordonSpec(Body):
+    note: Annotated[StrictStr, Field(max_length=500)] | None = None
+
+
 class LimitsSpec(Body):
     """wire.Limits. Whether the time zone exists is asked of `rules.check_timezone`."""
 

@@ -299,6 +299,11 @@ class DeviceShape(Shape):
     compute_capability: str | None
     error_codes: list[str]
     processes: list[dict[str, Any]]
+    fault: dict[str, Any] | None
+    cordoned: bool
+    cordoned_by: str | None
+    cordon_note: str | None
+    isolated: dict[str, Any] | None
 
 
 class KeyShape(Shape):

@@ -7,6 +7,7 @@ from typing import Any
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db import marking
 from gpustack_lite.db.queries import moves
 from gpustack_lite.db.queries.events import insert_event
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
@@ -52,7 +53,7 @@ async def _write_one(session: AsyncSession, worker: Worker, heartbeat: Heartbeat
     worker.tools = [each.model_dump(mode="json") for each in heartbeat.tools]
     worker.state = "ready"
     session.add(worker)
-    devices_changed = await _write_devices(session, worker.id or 0, heartbeat)
+    devices_changed = await _write_devices(session, worker, heartbeat)
     if was != "ready":
         await insert_event(session, clock, "worker_ready" if was == "joining" else "worker_returned", worker=worker)
     has_news = devices_changed or before != {name: getattr(worker, name) for name in _SHOWN}
@@ -61,11 +62,13 @@ async def _write_one(session: AsyncSession, worker: Worker, heartbeat: Heartbeat
     return has_news
 
 
-async def _write_devices(session: AsyncSession, worker_id: int, heartbeat: Heartbeat) -> bool:
+async def _write_devices(session: AsyncSession, worker: Worker, heartbeat: Heartbeat) -> bool:
     """True when a device came, went, or changed in what placements depend on."""
+    worker_id = worker.id or 0
     found = await session.exec(select(WorkerDevice).where(WorkerDevice.worker_id == worker_id))
     rows = {row.index: row for row in found}
     before = {index: _essence(row) for index, row in rows.items()}
+    marks = worker.absent | marking.of_rows(rows.values())
     for report in heartbeat.devices:
         row = rows.setdefault(report.index, WorkerDevice(worker_id=worker_id, index=report.index, kind="", chip=""))
         for name, value in report.model_dump(mode="json").items():
@@ -73,12 +76,14 @@ async def _write_devices(session: AsyncSession, worker_id: int, heartbeat: Heart
         session.add(row)
     for index in set(rows) - {report.index for report in heartbeat.devices}:
         await session.delete(rows.pop(index))
+    worker.absent = marking.put_on(rows.values(), marks)
     return before != {index: _essence(row) for index, row in rows.items()}
 
 
 def _essence(row: WorkerDevice) -> tuple[Any, ...]:
     what = (row.kind, row.chip, row.memory_total_bytes, row.unified_memory)
-    return (*what, row.health, row.schedulable, row.serial, row.simulated, row.group, row.numa, *row.error_codes)
+    fault = None if row.fault is None else (row.fault["action"], row.fault["code"])
+    return (*what, row.health, row.schedulable, row.serial, row.simulated, row.group, row.numa, *row.error_codes, fault)
 
 
 async def mark_silent(session: AsyncSession, worker_ids: Iterable[int], clock: Clock) -> None:

@@ -98,15 +98,17 @@ async def remove_instance(session: AsyncSession, instance: ModelInstance, clock:
     await put_model(session, instance.model_id, clock)
 
 
-async def retire(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
-    """Ask for the end of an instance; one that holds nothing ends here and now."""
+async def retire(
+    session: AsyncSession, instance: ModelInstance, clock: Clock, *, said: dict[str, Any] | None = None
+) -> None:
+    """Ask for the end of an instance, and say why; one that holds nothing ends here and now."""
     if not instance.holds_claim:
         await remove_instance(session, instance, clock)
         return
     instance.stopping_since = clock.wall()
-    instance.said = None
+    instance.said = said
     instance.progress = None
-    await move(session, instance, State.STOPPING, clock)
+    await move(session, instance, State.STOPPING, clock, said=said)
 
 
 async def change_assignment(session: AsyncSession, *worker_ids: int) -> int:

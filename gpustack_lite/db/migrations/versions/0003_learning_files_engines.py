@@ -51,7 +51,10 @@ def _devices() -> None:
     op.add_column("devices", sa.Column("processes", sa.JSON(), nullable=False, server_default=_EMPTY_LIST))
     op.add_column("devices", sa.Column("fault", sa.JSON(), nullable=True))
     op.add_column("devices", sa.Column("cordoned", sa.Boolean(), nullable=False, server_default=_NO))
+    op.add_column("devices", sa.Column("cordoned_by", sa.String(), nullable=True))
     op.add_column("devices", sa.Column("cordon_note", sa.String(), nullable=True))
+    op.add_column("devices", sa.Column("standing", sa.JSON(), nullable=True))
+    op.add_column("workers", sa.Column("absent", sa.JSON(), nullable=False, server_default=_EMPTY_OBJECT))
 
 
 def _model_files() -> None:
