@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -21,6 +21,8 @@ from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
 log = logging.getLogger(__name__)
+LOOK_SECONDS = 5.0
+"""Between two looks at the accelerators: how long a fault may stay unseen, beside what their tool takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class HeartbeatThread:
         self._every_seconds = every_seconds
         self._wake = threading.Event()
         self._is_over = False
+        self._told: tuple[object, ...] = ()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -56,11 +59,22 @@ class HeartbeatThread:
             while not self._is_over:
                 self._wake.clear()
                 attempt("heartbeat", partial(self._beat, client))
-                self._wake.wait(self._every_seconds)
+                attempt("device_look", self._rest)
+
+    def _rest(self) -> None:
+        """Until the next beat is due, or a device tells what cannot wait: a fault ends the rest early."""
+        clock = self._pulse.workshop.ports.clock
+        due_at = clock.monotonic() + self._every_seconds
+        while (left := due_at - clock.monotonic()) > 0:
+            if self._wake.wait(min(left, LOOK_SECONDS)):
+                return
+            if left > LOOK_SECONDS and self._told and alarming(self._pulse.workshop.inventory().devices) != self._told:
+                return
 
     def _beat(self, client: httpx.Client) -> None:
         """A beat that fails is followed by the next one; a credential that is unknown is renewed by the agent."""
         heartbeat = look(self._pulse.workshop, self._pulse.engines())
+        self._told = alarming(heartbeat.devices)
         credential = self._pulse.credential()
         if credential is None or self._is_over:
             return
@@ -72,6 +86,12 @@ class HeartbeatThread:
             return
         if not answer.is_success:
             log.warning("heartbeat_refused", extra={"status": answer.status_code})
+
+
+def alarming(devices: Sequence[Device | DeviceReport]) -> tuple[object, ...]:
+    """What of accelerators cannot wait for the next beat: empty where there are none."""
+    cards = [each for each in devices if each.kind != "cpu"]
+    return tuple((each.index, each.serial, each.health, each.error_codes) for each in cards)
 
 
 def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:

@@ -255,6 +255,22 @@ def ready_workers(platform: Platform, name: str) -> list[dict[str, Any]]:
     return [worker for worker in workers if (worker["name"], worker["state"]) == (name, "ready")]
 
 
+def test_a_device_is_cordoned_with_a_note_and_used_again(platform: Platform) -> None:
+    name = document(platform, "devices", "list")["items"][0]["worker"]
+    done = run(platform, "devices", "cordon", f"{name}:0", "--note", "fan is loud")
+    assert done.returncode == 0, done.stderr
+    shown = document(platform, "devices", "show", f"{name}:0")
+    assert (shown["cordoned"], shown["cordoned_by"], shown["cordon_note"]) == (True, "admin", "fan is loud")
+    assert shown["schedulable"] is False
+    assert "fan is loud" in run(platform, "devices", "list").stdout
+    assert run(platform, "devices", "uncordon", str(shown["id"])).returncode == 0
+    assert document(platform, "devices", "show", f"{name}:0")["schedulable"] is True
+    kinds = {each["kind"] for each in document(platform, "events", "list")["items"]}
+    assert {"device_cordoned", "device_uncordoned"} <= kinds
+    missing = run(platform, "devices", "cordon", f"{name}:9")
+    assert (missing.returncode, "There is no device named" in missing.stderr) == (1, True)
+
+
 def test_doctor_needs_no_server_and_its_json_has_checks_and_devices(tmp_path: Path) -> None:
     done = cli("doctor", "--data-dir", str(tmp_path), "--simulate", "8x910B3-64G", "-o", "json")
     told = json.loads(done.stdout)
