@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import functools
 import mmap
 import os
@@ -9,6 +10,7 @@ import random
 import secrets
 import selectors
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -45,6 +47,13 @@ class Network(Protocol):
     ) -> tuple[asyncio.Transport, P]: ...
 
     async def connect_unix(self, make: Callable[[], P], path: str) -> tuple[asyncio.Transport, P]: ...
+
+    def addresses(self, host: str, port: int) -> list[str]:
+        """What the name resolves to, in the order of preference. Blocks: not for an event loop's thread.
+
+        Raises:
+            OSError: it does not resolve.
+        """
 
 
 class Disk(Protocol):
@@ -193,6 +202,13 @@ class SystemNetwork:
 
     async def connect_unix(self, make: Callable[[], P], path: str) -> tuple[asyncio.Transport, P]:
         return await asyncio.get_running_loop().create_unix_connection(make, path)
+
+    def addresses(self, host: str, port: int) -> list[str]:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError as error:
+            raise OSError(errno.EINVAL, "not a host name") from error
+        return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 class SystemDisk:

@@ -74,6 +74,13 @@ class Settings(BaseSettings):
     tls_port: int | None = Field(None, ge=0, le=65535)
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    # hubs: of the worker, and of `evaluate --simulate`
+    hubs: tuple[Literal["huggingface", "modelscope"], ...] = ("huggingface", "modelscope")
+    """Whose repositories may be a model's source; where they are: HF_ENDPOINT and MODELSCOPE_ENDPOINT."""
+    url_hosts: tuple[str, ...] = ()
+    """Hosts (host, host:port or scheme://host:port) that a GGUF may be fetched from by its URL, and redirected to."""
+    offline: bool = False
+    """Ask no hub; also HF_HUB_OFFLINE=1."""
     # worker
     heartbeat_seconds: float = 10.0
     device_tool_seconds: float = Field(20.0, gt=0, le=600)
