@@ -189,7 +189,7 @@ def _decided(placed: Placed, given: Asked) -> Decided:
     return Decided(
         name=MINDIE.served_name(placed.model_name),
         weights=str(PurePath(placed.workdir) / WEIGHTS) if "model" in placed.texts else _source(placed),
-        device_ids=tuple(int(each.visible_name) for each in placed.devices) or (0,),
+        device_ids=tuple(_logic_id(each) for each in placed.devices) or (0,),
         context=context,
         batch=batch,
         prefill_tokens=prefill_tokens(values, context),
@@ -268,6 +268,10 @@ def _wish(values: Mapping[str, OptionValue]) -> fitting.Asked:
         expert="moe-expert-parallel-size" in values,
         context=whole(values, "max-seq-len") or whole(values, "max-model-len"),
     )
+
+
+def _logic_id(device: Device) -> int:
+    return int(device.visible_name) if device.visible_name.isdecimal() else device.index
 
 
 def is_310p(devices: Sequence[Device]) -> bool:

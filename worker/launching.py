@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from backends import registry
-from backends.base import Placed
+from backends.base import Backend, Placed, Renames
 from backends.echo import stand_in
 from gpustack_lite.domain import BackendVersion, Claim, LaunchSpec
 from gpustack_lite.wire import AssignedInstance
@@ -36,7 +36,7 @@ def launch(
     prepared.backend.check(assigned.options, assigned.env)
     placed = replace(_placed(workshop, assigned, prepared, port), more_ports=more_ports)
     real = prepared.backend.launch(placed)
-    runs = _in_place_of(workshop, placed) if prepared.simulated else real
+    runs = _in_place_of(workshop, placed, prepared.backend) if prepared.simulated else real
     marker = marker_value(workshop.worker_uid, assigned.id)
     model_env = {} if prepared.simulated else assigned.env
     return Launch(runs, environment(os.environ, model_env, runs.env, marker), shown(real, assigned, prepared.version))
@@ -68,11 +68,12 @@ def _claim(assigned: AssignedInstance) -> Claim:
     return Claim(**told | {"device_kinds": frozenset(told["device_kinds"]), "chips": frozenset(told["chips"])})
 
 
-def _in_place_of(workshop: Workshop, placed: Placed) -> LaunchSpec:
-    """The echo engine on the same port, under the same name and with the same key."""
+def _in_place_of(workshop: Workshop, placed: Placed, backend: Backend) -> LaunchSpec:
+    """The echo engine on the same port, under the name that the real one would take, and with the same key."""
+    name = backend.served_name(placed.model_name) if isinstance(backend, Renames) else placed.model_name
     default = registry.find("echo").versions()[0]
     version = engines.installed(default, workshop.data_dir, workshop.ports) or default
-    return stand_in(replace(placed, env={}), version)
+    return stand_in(replace(placed, env={}, model_name=name), version)
 
 
 def shown(spec: LaunchSpec, assigned: AssignedInstance, version: BackendVersion) -> dict[str, Any]:

@@ -62,10 +62,11 @@ def traces(state: Path) -> set[str]:
     return {name for name in names if (SHM / name).exists()}
 
 
-def health_checks(state: Path) -> int:
-    """How often the daemons of this installation were asked how they are."""
-    asked = state.with_suffix(".asked")
-    return len(asked.read_text().splitlines()) if asked.exists() else 0
+def asked(state: Path, end: str) -> list[str]:
+    """The paths, ending so, that daemons of this installation were asked for by GET at any of their doors."""
+    log = state.with_suffix(".asked")
+    paths = log.read_text().splitlines() if log.exists() else []
+    return [path for path in paths if path.endswith(end)]
 
 
 SHM = Path("/dev/shm")
@@ -379,6 +380,8 @@ class Door(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         behind = self.doors[self.server.server_port]
         path = self.path.partition("?")[0]
+        with self.state.with_suffix(".asked").open("a") as file:
+            file.write(f"{path}\n")
         if "management" in behind and path in {"/v2/health/live", "/v2/health/ready", "/health"}:
             return self._health(path)
         if "management" in behind and path == "/stopService":
@@ -394,8 +397,6 @@ class Door(BaseHTTPRequestHandler):
 
     def _health(self, path: str) -> None:
         now = json.loads(self.state.read_text())
-        with self.state.with_suffix(".asked").open("a") as file:
-            file.write(f"{path}\n")
         if now["abnormal"]:
             return self._answer(500, b'{"message":"Service is abnormal"}')
         if now["busy"] and path != "/health":

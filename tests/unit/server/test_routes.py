@@ -130,6 +130,15 @@ def test_a_sleeping_model_says_so() -> None:
 
 
 @pytest.mark.parametrize(
+    ("backend", "served"), [("mindie", "org-Model.1"), ("echo", "org/Model.1"), ("gone", "org/Model.1")]
+)
+def test_an_engine_is_asked_by_the_name_that_it_takes(backend: str, served: str) -> None:
+    placed = a_placed_instance(3, assigned={"backend": backend, "model": "org/Model.1", "options": {}})
+    (endpoint,) = only(view(a_model(), placed)).endpoints
+    assert endpoint.served_name == served
+
+
+@pytest.mark.parametrize(
     ("backend", "options", "slots"),
     [
         ("llama_cpp", {}, 4),
@@ -137,6 +146,9 @@ def test_a_sleeping_model_says_so() -> None:
         ("vllm", {"max-num-seqs": 64}, 64),
         ("vllm", {}, None),
         ("echo", {"parallel": 8}, None),
+        ("mindie", {}, 200),
+        ("mindie", {"maxBatchSize": 64}, 64),
+        ("mindie", {"BackendConfig.ScheduleConfig.maxBatchSize": 32}, 32),
     ],
 )
 def test_an_engines_slots_are_told_where_its_options_say_them(
