@@ -1,6 +1,6 @@
 """Why not: one small question per fact, asked in order; the first that answers is the worker's reason."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -78,8 +78,10 @@ def view(node: Node, ask: Ask) -> View:
         return View(node, ask, ())
     if ask.chosen is not None:
         return View(node, ask, _chosen_pools(node, ask))
-    kinds, chips = ask.claim.device_kinds, ask.chips
-    pools = [pool for pool in node.pools if pool.kind in kinds]
+    kinds, chips, every = ask.claim.device_kinds, ask.chips, node.pools
+    if chips is None and len(every) == 1 and every[0].kind in kinds:
+        return View(node, ask, every)
+    pools = [pool for pool in every if pool.kind in kinds]
     return View(node, ask, tuple(pools if chips is None else [p for p in pools if p.chip.casefold() in chips]))
 
 
@@ -319,7 +321,7 @@ def has_enough_disk(seen: View) -> Reason | None:
 
 def takes(pool: Pool, ask: Ask) -> bool:
     """The short way through the checks of devices: what fits has passed each of them."""
-    claim, rooms = ask.claim, pool.open_to(ask.shares)
+    claim, rooms = ask.claim, pool.shared_rooms if ask.shares else pool.rooms
     count = claim.device_count
     if len(rooms) < count or rooms[count - 1].free_bytes < claim.bytes_per_device:
         return False
@@ -356,13 +358,20 @@ ORDER: tuple[str, ...] = (
 """The names of the checks in their order; a refusal of the caller may carry a name of its own and counts as `model`."""
 
 
-def why_not(seen: View) -> Reason | None:
-    """The first check that fails."""
+def able_pools(seen: View) -> list[Pool]:
+    """The pools that can give what is asked, as far as the checks of devices go."""
+    return [pool for pool in seen.pools if takes(pool, seen.ask)]
+
+
+def why_not(seen: View, able: Sequence[Pool]) -> Reason | None:
+    """The first check that fails. `able` are those of `able_pools`."""
     if not _is_welcome(seen) and (reason := _first(OF_WORKERS, seen)) is not None:
         return reason
-    ask = seen.ask
-    if ask.claim.device_count > 0 and not any([takes(pool, ask) for pool in seen.pools]):
+    claim = seen.ask.claim
+    if not able and claim.device_count > 0:
         return _first(OF_DEVICES, seen)
+    if claim.disk_bytes == 0 and claim.ram_bytes <= (seen.node.free_ram_bytes or 0):
+        return None
     return _first(OF_MACHINES, seen)
 
 

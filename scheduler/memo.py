@@ -3,7 +3,8 @@
 from collections.abc import Hashable, Sequence
 
 from gpustack_lite.domain import Reason
-from scheduler.checks import Ask, view, why_not
+from scheduler.checks import Ask, able_pools, view, why_not
+from scheduler.glance import glance, is_plain
 from scheduler.node import Node
 from scheduler.rank import Candidate, candidates
 
@@ -24,10 +25,13 @@ class Memo:
         _, known = self._found.setdefault(_key(ask), (ask, {}))
         able: list[Candidate] = []
         reasons: list[Reason] = []
+        plain = is_plain(ask)
         for node in nodes:
-            entry = known.get(node.name)
+            name = node.name
+            entry = known.get(name)
             if entry is None or entry[0] is not node:
-                entry = known[node.name] = (node, _look(node, ask))
+                seen = glance(node, ask) if plain else None
+                entry = known[name] = (node, the_long_way(node, ask) if seen is None else [seen])
             if isinstance(entry[1], list):
                 able += entry[1]
             else:
@@ -35,10 +39,11 @@ class Memo:
         return able, reasons
 
 
-def _look(node: Node, ask: Ask) -> Found:
+def the_long_way(node: Node, ask: Ask) -> Found:
     seen = view(node, ask)
-    reason = why_not(seen)
-    return candidates(seen) if reason is None else reason
+    able = able_pools(seen)
+    reason = why_not(seen, able)
+    return candidates(seen, able) if reason is None else reason
 
 
 def _key(ask: Ask) -> Hashable:

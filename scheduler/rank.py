@@ -1,9 +1,10 @@
 """Which of the workers that can take a claim is the best, and which of its devices; and which go together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scheduler.checks import Ask, View, takes
+from gpustack_lite.domain import Claim
+from scheduler.checks import Ask, View
 from scheduler.node import Node
 from scheduler.pools import Picked, Pool, Rooms, fitting, pick
 
@@ -26,12 +27,11 @@ class Candidate(NamedTuple):
         return tuple(sorted([room.device for room in self.rooms]))
 
 
-def candidates(seen: View) -> list[Candidate]:
-    """One for each chip that the worker has enough of."""
+def candidates(seen: View, able: Sequence[Pool]) -> list[Candidate]:
+    """One for each chip that the worker has enough of, of a worker that passed every check."""
     if seen.ask.claim.device_count == 0:
         return [_candidate(seen, "", _NOTHING, _ram_share_after(seen))]
     share = _share_after(seen)
-    able = [pool for pool in seen.pools if takes(pool, seen.ask)]
     return [_candidate(seen, pool.chip, _pick(pool, seen.ask), share) for pool in able]
 
 
@@ -55,8 +55,9 @@ def _worst_first(team: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
 
 
 def _candidate(seen: View, chip: str, picked: Picked, share: float) -> Candidate:
-    node, ask = seen.node, seen.ask
-    return Candidate(_key(node, ask, picked, share), node.name, chip, node.labels.get(NETWORK, ""), picked.rooms)
+    node = seen.node
+    network = node.labels.get(NETWORK, "") if node.labels else ""
+    return Candidate(_key(node, seen.ask, picked, share), node.name, chip, network, picked.rooms)
 
 
 def _key(node: Node, ask: Ask, picked: Picked, share: float) -> tuple[float, ...]:
@@ -64,19 +65,26 @@ def _key(node: Node, ask: Ask, picked: Picked, share: float) -> tuple[float, ...
 
     Spread counts the replicas of the model before it looks for its files, or it would heap them up where they are.
     """
-    about, claim = ask.about, ask.claim
+    about = ask.about
     lacks = 2 * (about.source not in node.sources) + (ask.backend not in node.engines)
-    if picked.rooms:
-        left = sum([room.free_bytes for room in picked.rooms]) - claim.device_count * claim.bytes_per_device
-    else:
-        left = (node.free_ram_bytes or 0) - claim.ram_bytes
+    left = _bytes_left(node, ask.claim, picked.rooms)
     if ask.wish.strategy == "binpack":
         return picked.group_count, lacks, left, share
     return picked.group_count, node.models.get(about.model or "", 0), lacks, -share, -left
 
 
+def _bytes_left(node: Node, claim: Claim, rooms: Rooms) -> int:
+    """On the devices that it would get, or in the RAM where it gets none."""
+    if len(rooms) == 1:
+        return rooms[0].free_bytes - claim.bytes_per_device
+    if not rooms:
+        return (node.free_ram_bytes or 0) - claim.ram_bytes
+    return sum([room.free_bytes for room in rooms]) - claim.device_count * claim.bytes_per_device
+
+
 def _pick(pool: Pool, ask: Ask) -> Picked:
-    rooms, count, is_tight = pool.open_to(ask.shares), ask.claim.device_count, ask.wish.strategy == "binpack"
+    rooms, count = pool.shared_rooms if ask.shares else pool.rooms, ask.claim.device_count
+    is_tight = ask.wish.strategy == "binpack"
     if not is_tight and (count == 1 or pool.group_count == 1):
         return Picked(rooms[:count], 1)
     return pick(fitting(rooms, ask.claim.bytes_per_device), count, is_tight)

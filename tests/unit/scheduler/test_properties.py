@@ -10,6 +10,8 @@ from gpustack_lite.chips import GIB
 from gpustack_lite.domain import Claim, Device, Part, Placement, PlacementWish, Unplaceable
 from scheduler import About, Memo, Node, occupied, place, release, reserve
 from scheduler.checks import OF_MACHINES, OF_WORKERS, Ask, View, allowed_chips
+from scheduler.glance import glance, is_plain
+from scheduler.memo import the_long_way
 from tests.unit.scheduler.factories import device
 
 CHIPS = ("910B3", "310P", "H100", "MI300")
@@ -231,3 +233,20 @@ def test_every_worker_that_was_asked_gives_one_reason(cluster: list[Node], asked
         return
     assert sorted(reason.worker or "" for reason in answer.reasons) == [node.name for node in cluster]
     assert all((reason.free_bytes or 0) < (reason.needed_bytes or 1) for reason in answer.reasons)
+
+
+@given(node=nodes("w0"), claim=claims(), wish=wishes)
+@settings(max_examples=400, deadline=None)
+def test_a_glance_sees_what_the_long_way_finds(node: Node, claim: Claim, wish: PlacementWish) -> None:
+    asked = replace(claim, device_count=1, chips=frozenset(), disk_bytes=0)
+    plain = replace(wish, worker_labels={}, devices=(), chips=(), apart=False)
+    ask = Ask(asked, plain, None, QWEN, None, asked.may_share and plain.share_chips, None, (1,))
+    assert is_plain(ask)
+    seen = glance(node, ask)
+    if seen is not None:
+        assert the_long_way(node, ask) == [seen]
+
+
+def test_a_glance_is_enough_for_a_worker_in_order() -> None:
+    there = occupied(Node("w1", devices=(device(0), device(1)), ram_total_bytes=64 * GIB), [])
+    assert glance(there, Ask(Claim(1, GIB, GIB, frozenset({"cuda"})), PlacementWish(), counts=(1,))) is not None
