@@ -204,6 +204,18 @@ def decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]
     yield from _try(this_round, Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates))
 
 
+def fits(this_round: Round, instance: ModelInstance, candidates: tuple[Node, ...]) -> bool:
+    """Whether one that waits would get a place among these workers; False while nobody knows what it needs."""
+    model = this_round.snapshot.models.get(instance.model_id)
+    of_model = None if model is None else this_round.of_model(model)
+    if of_model is None or of_model.refused is not None or not of_model.estimates:
+        return False
+    if of_model.backend is None or of_model.name is None:
+        return False
+    asked = Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates)
+    return isinstance(_place(candidates, None, asked), Placement)
+
+
 def _refused(this_round: Round, instance: ModelInstance, of_model: OfModel, refusal: Refusal) -> Explain:
     """Other options may help where an engine has refused."""
     answer = _unplaceable("model", refusal.code, dict(refusal.params))

@@ -1,14 +1,17 @@
 """The reconciler that makes the instances of every model as many as it wants."""
 
+from collections.abc import Sequence
+
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import cluster, moves, replicas
+from gpustack_lite.db.queries import cluster, moves, placing, replicas
 from gpustack_lite.db.queries.replicas import Fleet
 from gpustack_lite.db.tables import ModelInstance
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Clock
 from gpustack_lite.server.core import Core
-from gpustack_lite.server.rollout import Action, Create, replica_actions
+from gpustack_lite.server.rollout import Action, Create, replica_actions, surplus_that_serves
+from gpustack_lite.server.usefulness import least_missed
 
 REPLACEMENTS_PER_SECOND = 8
 """Of LOST instances: a whole rack that fell silent does not load every weight at the same moment."""
@@ -21,7 +24,7 @@ async def step(core: Core) -> float | None:
     async with core.db.write() as session:
         await cluster.guard(session, core.epoch)
         fleet = await replicas.fleet(session)
-        due = _due(fleet)
+        due = _due(fleet, await _least_missed(session, fleet, core.ports.clock))
         now = _now(due, fleet)
         for model_id, action in now:
             await _carry_out(session, fleet, model_id, action, core.ports.clock)
@@ -29,12 +32,21 @@ async def step(core: Core) -> float | None:
     return None if len(now) == len(due) else 1.0
 
 
-def _due(fleet: Fleet) -> list[tuple[int, Action]]:
+async def _least_missed(session: AsyncSession, fleet: Fleet, clock: Clock) -> list[int]:
+    """The workers are read only where replicas that serve alike have to be chosen from."""
+    choices = [surplus_that_serves(model, fleet.instances.get(id_, ())) for id_, model in fleet.models.items()]
+    candidates = {id_ for each in choices for id_ in each}
+    if not candidates:
+        return []
+    return least_missed(await placing.snapshot(session), candidates, clock.wall())
+
+
+def _due(fleet: Fleet, least_missed: Sequence[int] = ()) -> list[tuple[int, Action]]:
     model_ids = sorted(set(fleet.models) | set(fleet.instances))
     return [
         (model_id, action)
         for model_id in model_ids
-        for action in replica_actions(fleet.models.get(model_id), fleet.instances.get(model_id, ()))
+        for action in replica_actions(fleet.models.get(model_id), fleet.instances.get(model_id, ()), least_missed)
     ]
 
 

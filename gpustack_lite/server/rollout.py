@@ -22,10 +22,13 @@ class Retire:
 Action = Create | Retire
 
 
-def replica_actions(model: Model | None, instances: Sequence[ModelInstance]) -> list[Action]:
+def replica_actions(
+    model: Model | None, instances: Sequence[ModelInstance], least_missed: Sequence[int] = ()
+) -> list[Action]:
     """New ones come first, and an old one that serves goes when a new one is READY; `model` is None once deleted.
 
     An instance that gave up still counts: it is for a person to have it tried again. LOST ones are replaced.
+    `least_missed` says in which order those that serve alike may end; the youngest first where it is silent.
     """
     living = [each for each in instances if State(each.state) not in ENDING]
     wanted = 0 if model is None or model.stopped or model.asleep else model.replicas
@@ -33,7 +36,7 @@ def replica_actions(model: Model | None, instances: Sequence[ModelInstance]) -> 
     current = [each for each in living if each.generation >= generation]
     older = [each for each in living if each.generation < generation]
     creates: list[Action] = [Create() for _ in range(wanted - len(current))]
-    return [*_retire_older(wanted, current, older), *_retire_surplus(wanted, current), *creates]
+    return [*_retire_older(wanted, current, older), *_retire_surplus(wanted, current, least_missed), *creates]
 
 
 def _retire_older(wanted: int, current: Sequence[ModelInstance], older: Sequence[ModelInstance]) -> list[Action]:
@@ -45,9 +48,18 @@ def _retire_older(wanted: int, current: Sequence[ModelInstance], older: Sequence
     return [Retire(each.id or 0) for each in useless + _least_worth(serving)[: max(0, surplus)]]
 
 
-def _retire_surplus(wanted: int, current: Sequence[ModelInstance]) -> list[Action]:
+def surplus_that_serves(model: Model | None, instances: Sequence[ModelInstance]) -> list[int]:
+    """Replicas among which somebody has to choose, because some of them but not all are to end."""
+    actions = {each.instance_id for each in replica_actions(model, instances) if isinstance(each, Retire)}
+    generation = 0 if model is None else model.launch_generation
+    alike = [each for each in instances if each.state == State.READY and each.generation >= generation]
+    ids = {each.id or 0 for each in alike}
+    return sorted(ids) if ids & actions and ids - actions else []
+
+
+def _retire_surplus(wanted: int, current: Sequence[ModelInstance], least_missed: Sequence[int]) -> list[Action]:
     surplus = max(0, len(current) - wanted)
-    return [Retire(each.id or 0) for each in _least_worth(current)[:surplus]]
+    return [Retire(each.id or 0) for each in _least_worth(current, least_missed)[:surplus]]
 
 
 _WORTH = {
@@ -61,6 +73,12 @@ _WORTH = {
 }
 
 
-def _least_worth(instances: Sequence[ModelInstance]) -> list[ModelInstance]:
-    """Those that gave up go first, then the furthest from READY, then the youngest."""
-    return sorted(instances, key=lambda each: (not each.gave_up, _WORTH[State(each.state)], -(each.id or 0)))
+def _least_worth(instances: Sequence[ModelInstance], least_missed: Sequence[int] = ()) -> list[ModelInstance]:
+    """Those that gave up go first, then the furthest from READY, then who is missed least, then the youngest."""
+    place = {id_: place for place, id_ in enumerate(least_missed)}
+
+    def worth(each: ModelInstance) -> tuple[bool, int, int, int]:
+        id_ = each.id or 0
+        return not each.gave_up, _WORTH[State(each.state)], place.get(id_, len(place)), -id_
+
+    return sorted(instances, key=worth)
