@@ -68,7 +68,7 @@ class HeartbeatThread:
         while (left := due_at - clock.monotonic()) > 0:
             if self._wake.wait(min(left, LOOK_SECONDS)):
                 return
-            if left > LOOK_SECONDS and self._told and alarming(self._pulse.workshop.inventory().devices) != self._told:
+            if left > LOOK_SECONDS and self._told and alarming(self._pulse.workshop.look().devices) != self._told:
                 return
 
     def _beat(self, client: httpx.Client) -> None:

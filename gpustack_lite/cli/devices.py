@@ -29,6 +29,7 @@ COLUMNS = (
     bytes_column("memory_used_bytes"),
     bytes_column("memory_claimed_bytes"),
     Column("health"),
+    Column("group"),
     Column("fault", lambda device: (device["fault"] or {}).get("code")),
     Column("in_use", _use),
     Column("cordon_note"),

@@ -1,12 +1,13 @@
 """`gpustack-lite workers`: the machines that models run on."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.output import Column, Format, Output, bytes_column, show_document, show_done, show_list
-from gpustack_lite.cli.say import say, tell
+from gpustack_lite.cli.say import say, tell, write
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_workers"))
 Name = Annotated[str, typer.Argument(metavar="NAME", help=say("help_worker"))]
@@ -33,7 +34,24 @@ def list_workers(output: Output = Format.TABLE) -> None:
 @app.command("show", help=say("help_workers_show"))
 def show(name: Name, output: Output = Format.TABLE) -> None:
     with connect() as client:
-        show_document(client.get("workers", name), output)
+        worker = client.get("workers", name)
+    if output is not Format.TABLE:
+        show_document(worker, output)
+        return
+    rest = {key: value for key, value in worker.items() if key not in {"host", "tools"}}
+    show_document({**rest, **worker["host"]}, output)
+    for line in tool_lines(worker["tools"]):
+        write(line)
+
+
+def tool_lines(tools: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each program that was asked for devices said, and what to do; as `doctor` writes its checks."""
+    lines: list[str] = []
+    for tool in tools:
+        words = (tool["said"] or {}).get("message") or tool["command"]
+        lines.append(f"{say('status_' + tool['status'])}  {words}")
+        lines += [f"      {tool['remedy']['message']}"] if tool["remedy"] else []
+    return lines
 
 
 @app.command("token", help=say("help_workers_token"))

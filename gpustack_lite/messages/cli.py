@@ -344,6 +344,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_enabled": ("ENABLED", "启用"),
     "column_expires_at": ("EXPIRES", "过期时间"),
     "column_fallback": ("FALLBACK", "备用"),
+    "column_group": ("GROUP", "互联组"),
     "column_health": ("HEALTH", "健康"),
     "column_id": ("ID", "编号"),
     "column_instance_id": ("INSTANCE", "实例"),
