@@ -15,6 +15,7 @@ from backends.memory.mindie import BATCH, BLOCK, FRACTION, Serving, prefill_toke
 from backends.memory.vllm import GIB
 from backends.mindie_config import EXTRA_PORTS, Decided, Ports
 from backends.mindie_failures import MINDIE as FAILURES
+from backends.mindie_families import reasoning_key, takes_tools
 from backends.mindie_install import Install
 from backends.mindie_keys import BY_NAME, KNOWN_OPTIONS, Asked, asked
 from backends.mindie_ranks import Node
@@ -64,12 +65,21 @@ class Mindie:
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
         values = asked(want.options).values
+        reasoning_key(facts, values)
         return fitting.estimates(directory(facts, self.name), want, _wish(values), Serving(values))
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
-        is_vlm = facts is not None and facts.kind == "vlm"
-        modalities = ("text", "image") if is_vlm else ("text",)
-        return Abilities(paths=_PATHS, input_modalities=modalities, output_modalities=("text",))
+        if facts is None:
+            return Abilities(paths=_PATHS, output_modalities=("text",))
+        reasons = reasoning_key(facts, asked(options).values) is not None
+        return Abilities(
+            paths=_PATHS,
+            input_modalities=("text", "image") if facts.kind == "vlm" else ("text",),
+            output_modalities=("text",),
+            tools=takes_tools(facts),
+            reasoning=reasons,
+            spelling="reasoning_content" if reasons else None,
+        )
 
     def served_name(self, name: str) -> str:
         """Up to 256 of letters, digits and `._-`, and neither of these three first or last."""
@@ -198,6 +208,7 @@ def _decided(placed: Placed, given: Asked) -> Decided:
         npu_mem_gb=_cache_gb(placed, values, context),
         sizes=_sizes(placed, values),
         plugins=_plugins(values),
+        reasoning_key=reasoning_key(placed.facts, values),
         ports=Ports.of(placed.port, placed.more_ports),
         world_size=max(len(placed.devices), 1),
     )

@@ -79,6 +79,8 @@ class Decided(NamedTuple):
     plugins: Mapping[str, Any]
     ports: Ports
     world_size: int
+    reasoning_key: str | None = None
+    """The family below `models` for which thinking is told apart from the answer."""
     nodes: int = 1
     """How many workers share the instance."""
     address: str = LOOPBACK
@@ -174,6 +176,7 @@ def _ours_for_options(decided: Decided, asked: Asked) -> dict[str, Any]:
         f"{MODEL}.npuMemSize": decided.npu_mem_gb,
         f"{MODEL}.backendType": "atb",
         **{f"{MODEL}.{name}": decided.sizes.get(name) for name in ("tp", "dp", "cp", "sp", "pp", "moe_tp", "moe_ep")},
+        **({f"{MODEL}.models.{decided.reasoning_key}.enable_reasoning": True} if decided.reasoning_key else {}),
         f"{MODEL}.plugin_params": json.dumps(decided.plugins) if decided.plugins else None,
         f"{SCHEDULE}.templateType": "Mix" if "splitfuse" in str(decided.plugins.get("plugin_type")) else "Standard",
         f"{SCHEDULE}.cacheBlockSize": decided.block,

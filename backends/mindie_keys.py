@@ -5,6 +5,7 @@ server_config, model_deploy_config and schedule_config). An option is spelled as
 path (`BackendConfig.ScheduleConfig.maxBatchSize`), or in the house's way (`max-batch-size`).
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -115,6 +116,9 @@ OURS: Mapping[str, Option] = {
         Option("enable-prefix-caching", "bool", "keep the cache of prompts that begin alike"),
         Option("enable-multi-token-prediction", "int", "tokens that the model's own draft layers guess"),
         Option("enable-split", "bool", "work on long prompts in pieces (splitfuse)"),
+        Option(
+            "enable-reasoning", "bool", "tell the model's thinking apart from its answer (where its template thinks)"
+        ),
         Option("enforce-eager", "bool", "one operation after the other, to find faults"),
         Option("dtype", "choice", "in which the model computes", choices=("auto", "float16", "bfloat16")),
     )
@@ -138,6 +142,7 @@ FORBIDDEN = frozenset(
 _SUSPECT = re.compile(
     r"path|file|dir|tls|cert|crl|pk$|ip|port|host|addr|url|trust|device|backend|plugin|module|config$", re.I
 )
+_FILES = re.compile(r"path|file|dir|template|url", re.IGNORECASE)
 _SECTIONS = (SERVER, BACKEND, DEPLOY, MODEL, SCHEDULE, LOG)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{1,63}$")
 
@@ -177,6 +182,7 @@ def asked(options: Options) -> Asked:
     values = checked(known, _KNOWN, FORBIDDEN)
     for name, value in values.items():
         check_range(name, value)
+        _refuse_files(name, value)
     return Asked(values, {path: _other(path, value) for path, value in others.items()})
 
 
@@ -205,6 +211,24 @@ def _bounds(key: Key) -> str:
     if key.high is None:
         return f">= {key.low:g}"
     return f"{key.low:g} ... {key.high:g}"
+
+
+def _refuse_files(name: str, value: OptionValue) -> None:
+    """An object may hold a chat_template, which is a file, or whatever else a version reads from a path.
+
+    Raises:
+        Refusal: `option_not_allowed`.
+    """
+    if name in BY_NAME and BY_NAME[name].option.kind == "json" and _names_a_file(json.loads(str(value))):
+        raise Refusal("option_not_allowed", param=f"options.{name}", option=name)
+
+
+def _names_a_file(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_FILES.search(key) or _names_a_file(each) for key, each in value.items())
+    if isinstance(value, list):
+        return any(_names_a_file(each) for each in value)
+    return isinstance(value, str) and "/" in value
 
 
 def _other(path: str, value: object) -> OptionValue:

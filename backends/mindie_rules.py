@@ -48,10 +48,21 @@ def check(document: Mapping[str, Any], *, is_310p: bool) -> None:
         Refusal: `mindie_config_refused` or `option_invalid`, naming the key, its value and what is expected.
     """
     seen = flat(document)
+    _check_types(seen)
     _check_ports(seen)
     for name, key in BY_NAME.items():
         check_range(name, seen.get(key.option.name))
     check_rules(seen, is_310p=is_310p)
+
+
+def _check_types(seen: Flat) -> None:
+    """What the installed file says may be anything; options were read by their kind before."""
+    kinds: Mapping[str, type] = {"int": int, "bool": bool}
+    for key in BY_NAME.values():
+        name, wanted = key.option.name, kinds.get(key.option.kind)
+        if wanted is not None and name in seen and type(seen[name]) is not wanted:
+            value, expected = str(seen[name])[:200], key.option.kind
+            raise Refusal("mindie_config_refused", param=f"options.{name}", option=name, value=value, expected=expected)
 
 
 def check_rules(seen: Flat, *, is_310p: bool = False) -> None:

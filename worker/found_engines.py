@@ -49,8 +49,9 @@ def _noted(program: Path) -> str | None:
     if program.name == SERVER:
         return _of_package(program)
     folder = program.parents[2]
-    for note in (program.parents[1] / "version.info", folder / "version.info"):
-        if match := _VERSION.search(_text(note)):
+    notes = [_text(path / "version.info").splitlines() for path in (program.parents[1], folder)]
+    for line in (line for note in notes for line in note if "mindie" in line.lower()):
+        if match := _VERSION.search(line):
             return match[0]
     match = _VERSION.search(folder.name)
     return match[0] if match else None

@@ -172,6 +172,8 @@ def test_a_key_that_nobody_knows_is_written_by_its_path() -> None:
         ),
         pytest.param({"maxSeqLen": 4096, "maxInputTokenLen": 4097}, "mindie_config_refused", id="longer than all"),
         pytest.param({"maxPreemptCount": 2, "cpuMemSize": 0}, "mindie_config_refused", id="nowhere to set aside"),
+        pytest.param({"models": '{"qwen3": {"chat_template": "x"}}'}, "option_not_allowed", id="a template's file"),
+        pytest.param({"models": '{"qwen3": {"a": ["/etc/x"]}}'}, "option_not_allowed", id="a path deep within"),
         pytest.param({"cp": 2, "dp": 2}, "mindie_config_refused", id="context and data"),
         pytest.param({"policyType": 3}, "mindie_config_refused", id="a policy that is none"),
         pytest.param(
@@ -186,6 +188,55 @@ def test_what_would_be_refused_is_refused_at_once(options: dict[str, object], co
     with pytest.raises(Refusal) as caught:
         MINDIE.check(options, {})
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "installed",
+    [
+        pytest.param({"ServerConfig": 5, "BackendConfig": [], "LogConfig": None}, id="sections of another kind"),
+        pytest.param(
+            {"BackendConfig": {"ModelDeployConfig": {"ModelConfig": {}}, "ScheduleConfig": None}}, id="no list"
+        ),
+        pytest.param({"BackendConfig": {"ModelDeployConfig": {"ModelConfig": ["x"]}}}, id="no model"),
+    ],
+)
+def test_an_installed_file_of_another_shape_is_made_whole(installed: dict[str, object]) -> None:
+    made = config(texts={"config": json.dumps(installed)})
+    assert made["ServerConfig"]["port"] == 21000
+    assert made["BackendConfig"]["ModelDeployConfig"]["ModelConfig"][0]["modelName"] == "served"
+
+
+@pytest.mark.parametrize(("name", "value"), [("maxPreemptCount", "none"), ("maxPreemptCount", True), ("maxN", None)])
+def test_a_value_of_another_kind_in_the_installed_file_is_a_reason(name: str, value: object) -> None:
+    with pytest.raises(Refusal) as caught:
+        config(texts={"config": json.dumps({"BackendConfig": {"ScheduleConfig": {name: value}}})})
+    assert (caught.value.code, caught.value.params["option"]) == ("mindie_config_refused", name)
+
+
+@pytest.mark.parametrize(
+    ("thinks", "options", "expected"),
+    [
+        pytest.param(True, {}, {"qwen3": {"enable_reasoning": True}}, id="its template thinks"),
+        pytest.param(False, {}, None, id="its template does not"),
+        pytest.param(True, {"enable-reasoning": False}, None, id="not wanted"),
+        pytest.param(False, {"enable-reasoning": True}, {"qwen3": {"enable_reasoning": True}}, id="wanted"),
+        pytest.param(True, {"models": '{"qwen3": {}}'}, {"qwen3": {}}, id="the user's own word"),
+    ],
+)
+def test_thinking_is_told_apart_where_the_family_can(
+    thinks: bool, options: dict[str, object], expected: dict[str, object] | None
+) -> None:
+    known = replace(facts("Qwen3-32B"), template_reasons=thinks)
+    spec = MINDIE.launch(replace(on_cards(), options=options, facts=known))
+    (model,) = json.loads(spec.files["config.json"])["BackendConfig"]["ModelDeployConfig"]["ModelConfig"]
+    assert model.get("models") == expected
+    if "models" not in options:
+        assert MINDIE.abilities(known, options).spelling == ("reasoning_content" if expected else None)
+
+
+def test_thinking_apart_that_a_family_does_not_have_is_said_before_it_is_placed() -> None:
+    with pytest.raises(Refusal, match="option_invalid"):
+        MINDIE.estimates(facts("Llama-3.1-8B"), want(ON_910B, enable_reasoning=True))
 
 
 @pytest.mark.parametrize("options", [{"dp": 2}, {"enable-multi-token-prediction": 1}, {"maxBatchSize": 3000}])
