@@ -94,6 +94,8 @@ def _of_ascend(host: Host, backend: str, version: str | None, brings_cann: bool)
         return
     if host.cann is not None and not brings_cann:
         yield of_cann(build, host.cann, host.name)
+    if host.driver is None and (host.cann is None or brings_cann):
+        yield Verdict("unknown", Sentence("host_tells_no_driver", {"host": host.name, "backend": backend}))
     if host.driver is not None:
         cann = host.cann if host.cann is not None and not brings_cann else build.cann[0].removeprefix(">=")
         yield of_driver(cann, host.driver, host.name, backend)
@@ -162,7 +164,9 @@ def _of_cuda(host: Host, chip: str, version: str | None) -> Iterator[Verdict]:
     cuda = next((each for each in CUDAS if each.major == int(cuda_version.split(".")[0])), None)
     params: Params = {"backend": "vllm", "version": name, "chip": chip, "cuda": cuda_version, "capability": has}
     yield _of_capability(str(name), has, cuda, params)
-    if cuda is not None and host.nvidia_driver is not None:
+    if host.nvidia_driver is None:
+        yield Verdict("unknown", Sentence("host_tells_no_driver", {"host": host.name, "backend": "vllm"}))
+    elif cuda is not None:
         yield _of_nvidia_driver(host.nvidia_driver, cuda, {**params, "host": host.name}, wheels.source)
 
 

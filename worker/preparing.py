@@ -7,11 +7,13 @@ from pathlib import Path
 
 from backends import registry
 from backends.base import Backend, HasNeeds, Needs
+from backends.compatibility import Host, verdict
 from gpustack_lite.domain import BackendVersion, Device, ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import sources
 from gpustack_lite.wire import AssignedInstance, Progress
 from worker import engines
+from worker.devices.detect import Inventory
 from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
@@ -56,10 +58,24 @@ async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: C
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
     facts = await workshop.files.for_backend(assigned.source, backend)
     version = await _version(workshop, assigned, backend, on_progress, devices)
+    check_host(inventory, devices, backend.name, version)
     path = facts.path if facts is not None else _path_of(assigned.source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(read_texts, needs)
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
+
+
+def check_host(inventory: Inventory, devices: Sequence[Device], backend: str, version: BackendVersion) -> None:
+    """The server asked the same before it chose this worker; meanwhile the host, or what is installed, may differ.
+
+    Raises:
+        Refusal: driver, CANN or chip are documented not to go with this build.
+    """
+    for device in devices:
+        host = Host.of(inventory.host.model_dump(), device.worker)
+        found = verdict(host, device.chip, backend, version.version, brings_cann=str(version.source) == "image")
+        if found.status == "wrong":
+            raise Refusal(found.said.code, **found.said.params)  # type: ignore[arg-type]  # no param is named so
 
 
 def read_texts(needs: Needs) -> dict[str, str]:

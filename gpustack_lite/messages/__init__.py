@@ -13,6 +13,7 @@ from gpustack_lite.messages import (
     common,
     compatibility,
     devices,
+    doctor,
     faults,
     files,
     gateway,
@@ -29,7 +30,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, devices, faults, hub, mindie),
+    *(compatibility, devices, doctor, faults, hub, mindie),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

@@ -19,6 +19,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "What {backend} {version} needs is not in the compatibility data.",
         "兼容性数据中没有 {backend} {version} 的要求。",
     ),
+    "host_tells_no_driver": (
+        "{host} does not say which driver it has, so that nothing can be said of {backend}.",
+        "{host} 未提供驱动版本，因此无法判断 {backend} 是否适用。",
+    ),
     "cann_fits": (
         "{backend} {version} is documented for CANN {needed}; {host} has {cann}.",
         "{backend} {version} 的文档要求 CANN {needed}；{host} 上为 {cann}。",

@@ -170,8 +170,10 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "本机是否适合运行、有哪些设备？不需要服务器；有检查失败时退出码为 1。",
     ),
     "help_doctor_examples": (
-        "\b\nExamples:\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json",
-        "\b\n示例：\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json",
+        "\b\nExamples:\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json"
+        "\n  gpustack-lite doctor --simulate 8x910B3-64G --plan driver=25.2.0",
+        "\b\n示例：\n  gpustack-lite doctor\n  gpustack-lite doctor --simulate 8x910B3-64G -o json"
+        "\n  gpustack-lite doctor --simulate 8x910B3-64G --plan driver=25.2.0",
     ),
     # shared
     "help_output": (

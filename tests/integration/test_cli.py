@@ -1,6 +1,7 @@
 """The command line against a real platform, as a person or a script uses it."""
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.fakes import npu_smi
 from tests.harness import CLI, Platform, cli, environment, until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
@@ -277,6 +279,34 @@ def test_doctor_needs_no_server_and_its_json_has_checks_and_devices(tmp_path: Pa
     assert [device["chip"] for device in told["devices"]] == ["910B3"] * 8
     assert {check["status"] for check in told["checks"]} <= {"pass", "warn", "fail"}
     assert done.returncode == any(check["status"] == "fail" for check in told["checks"])
+
+
+def test_doctor_judges_a_host_by_what_its_tools_and_files_say(tmp_path: Path) -> None:
+    machine = npu_smi.a2(2)
+    machine["cards"][1]["chips"][0] |= {"health": "Alarm", "codes": ["8C03A000"]}
+    npu_smi.install(tmp_path / "bin", machine)
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
+    done = cli("doctor", "--data-dir", str(tmp_path), "-o", "json", env=env)
+    told = json.loads(done.stdout)
+    found = {each["name"]: (each["status"], each["code"]) for each in told["checks"]}
+    assert done.returncode == 1
+    assert found["npu-smi"] == ("pass", "check_tool")
+    assert found["fault"] == ("fail", "check_fault")
+    assert [each["error_codes"] for each in told["devices"]] == [[], ["8C03A000"]]
+    assert [each["code"] for each in told["notes"]] == ["note_no_prechecker"]
+    plain = cli("doctor", "--data-dir", str(tmp_path), env=env).stdout
+    assert "8C03A000" in plain
+    assert "msprechecker" not in plain
+
+
+def test_doctor_plans_a_change_of_the_driver(tmp_path: Path) -> None:
+    asked = ("doctor", "--data-dir", str(tmp_path), "--simulate", "8x910B3-64G")
+    rows = json.loads(cli(*asked, "--plan", "driver=24.1.0", "-o", "json").stdout)["plan"]
+    then = {(each["backend"], each["version"]): each["then"] for each in rows}
+    assert (then["vllm_ascend", "0.23.0"], then["vllm_ascend", "0.9.1"]) == ("wrong", "ok")
+    assert all(each["source"] or each["then"] == "unknown" for each in rows)
+    bad = cli(*asked, "--plan", "kernel=6")
+    assert (bad.returncode, "NAME=VERSION" in bad.stderr) == (1, True)
 
 
 def test_doctor_fails_where_a_check_fails(tmp_path: Path) -> None:

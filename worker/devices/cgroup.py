@@ -40,6 +40,13 @@ def limits(root: Path = Path("/")) -> Limits:
     )
 
 
+def pids(root: Path = Path("/")) -> int | None:
+    """How many processes and threads our groups allow; None where nothing limits."""
+    folders = [folder for controller, folder in _folders(root) if controller in {"", "pids"}]
+    limits = [limit for folder in folders if (limit := _number(folder / "pids.max")) is not None]
+    return min(limits, default=None)
+
+
 def whole_cpus(available: int, limit: float | None) -> int:
     """At least one: half a CPU still runs one thread."""
     return available if limit is None else max(1, min(available, math.ceil(limit)))

@@ -109,6 +109,15 @@ def cann(root: Path, ascend_root: Path, environ: Mapping[str, str] = os.environ)
     return first(version_in(info) for info in infos)
 
 
+def version_texts(root: Path, ascend_root: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Every field of the driver's version.info and of the toolkit's install.info: each names what it goes with."""
+    driver = parse_versions(_text(_driver_folder(root, ascend_root) / "driver/version.info"))
+    below = root / str(ascend_root).lstrip("/")
+    folders = [below / "ascend-toolkit/latest", below / "cann"]
+    infos = [info for folder in folders for info in sorted(folder.glob("*-linux/ascend_toolkit_install.info"))]
+    return driver, next((parse_versions(_text(info)) for info in infos), {})
+
+
 def version_in(path: Path) -> str | None:
     """`Version=` or `version=` of a version.info."""
     return filled(parse_versions(_text(path)).get("version", ""))

@@ -20,7 +20,8 @@ from gpustack_lite.messages import CATALOGUE, text
         pytest.param(Host("27.0.0", "9.1.0"), "910B3", "vllm_ascend", "0.23.0", "unknown", "driver_unlisted", id="new"),
         pytest.param(Host(), "310B4", "vllm_ascend", None, "wrong", "engine_not_on_chip", id="chip"),
         pytest.param(Host(), "910A", "vllm_ascend", None, "wrong", "engine_not_on_chip", id="910A"),
-        pytest.param(Host(), "Ascend910", "vllm_ascend", "0.23.0", "ok", "engine_on_chip", id="A3 as npu-smi names it"),
+        pytest.param(Host("25.5.1"), "Ascend910", "vllm_ascend", "0.23.0", "ok", "engine_on_chip", id="A3 by npu-smi"),
+        pytest.param(Host(), "910B3", "vllm_ascend", "0.23.0", "unknown", "host_tells_no_driver", id="nothing told"),
         pytest.param(Host(), "310P3", "vllm_ascend", "9.9.9", "unknown", "engine_version_unlisted", id="unlisted"),
         pytest.param(Host(None, "8.3.RC2"), "910B2", "mindie", "2.2.RC1", "ok", "engine_on_chip", id="MindIE fits"),
         pytest.param(Host(None, "8.2.RC1"), "910B2", "mindie", "2.2.RC1", "wrong", "cann_differs", id="MindIE CANN"),
@@ -35,7 +36,9 @@ from gpustack_lite.messages import CATALOGUE, text
             id="other CUDA",
         ),
         pytest.param(Host(), "Tesla V100", "vllm", "0.32.0", "wrong", "capability_too_low", id="old GPU"),
-        pytest.param(Host(), "Tesla V100", "vllm", "0.11.0", "ok", "capability_fits", id="old GPU, old vLLM"),
+        pytest.param(
+            Host(nvidia_driver="550.1"), "Tesla V100", "vllm", "0.11.0", "ok", "capability_fits", id="old GPU, old vLLM"
+        ),
         pytest.param(Host(), "Ryzen", "llama_cpp", "1", "unknown", "compatibility_unlisted", id="nothing known"),
     ],
 )
