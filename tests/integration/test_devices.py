@@ -1,5 +1,6 @@
 """A worker finds devices through programs on PATH that play a machine, and keeps serving when they break."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,8 +8,8 @@ import pytest
 
 from gpustack_lite.wire import Heartbeat
 from tests.fakes import npu_smi
-from tests.fakes.worker_run import WorkerRun, echo, worker_run
-from tests.harness import Document, Platform, cli, until
+from tests.fakes.worker_run import MOCK_ENGINE, WorkerRun, echo, worker_run
+from tests.harness import Document, Platform, cli
 
 pytestmark = pytest.mark.integration
 GIB = 1024**3
@@ -40,37 +41,69 @@ def latest(worker: WorkerRun, wanted: str) -> Heartbeat:
     return found
 
 
-def test_the_platform_shows_eight_910b3_in_two_islands(tmp_path: Path, tools: Path) -> None:
+NPU_MOCK = {
+    "name": "npu-mock",
+    "command": [sys.executable, "-P", str(MOCK_ENGINE), "--port", "{port}"],
+    "device_kinds": ["ascend"],
+    "probe": {"path": "/health", "deadline_seconds": 60},
+    "claim": {"device_count": 2, "bytes_per_device": 8 * GIB, "ram_bytes": 50_000_000},
+}
+
+
+def test_eight_910b3_from_the_first_look_over_a_sick_card_to_a_tool_that_is_refused(
+    tmp_path: Path, tools: Path
+) -> None:
+    """Two islands are shown and used; a replica leaves a card that tells a code; what a tool says reaches the page."""
     machine = npu_smi.a2()
-    machine["cards"][3]["chips"][0] |= {"health": "Critical", "codes": ["80E18400"]}
-    machine["cards"][5]["chips"][0] |= {
-        "processes": [{"pid": 4711, "name": "VLLMEngineCore", "mb": 56630}],
-        "memory": [60156, 65536],
-    }
-    npu_smi.install(tools, machine)
+    chips = [card["chips"][0] for card in machine["cards"]]
+    chips[5] |= {"processes": [{"pid": 4711, "name": "VLLMEngineCore", "mb": 56630}], "memory": [60156, 65536]}
+    state = npu_smi.install(tools, machine)
     with Platform(tmp_path, env={"GPUSTACK_LITE_HEARTBEAT_SECONDS": "1"}) as platform:
-        found = until(lambda: _get(platform, "devices")["items"], 60)
-        assert [each["index"] for each in found] == list(range(8))
-        assert [each["group"] for each in found] == ["hccs-0"] * 4 + ["hccs-1"] * 4
-        assert {each["chip"] for each in found} == {"910B3"}
-        assert {each["memory_total_bytes"] for each in found} == {64 * GIB}
-        assert (found[3]["health"], found[3]["schedulable"], found[3]["error_codes"]) == (
-            "critical",
-            False,
-            ["80E18400"],
-        )
-        assert found[5]["processes"] == [{"pid": 4711, "name": "VLLMEngineCore", "memory_bytes": 56630 * 1024**2}]
-        assert found[5]["foreign_bytes"] == 60156 * 1024**2
-        worker = _get(platform, "workers/" + found[0]["worker"])
-        assert worker["host"]["driver"] == "24.1.rc2"
-        assert worker["host"]["cann"] is None
-        assert [(each["command"], each["status"]) for each in worker["tools"]] == [("npu-smi info", "pass")]
-        npu_smi.describe(tools / "npu-smi.json", npu_smi.a2(fault="8020"))
-        told = until(lambda: _said(platform, worker["name"]), 60)
+        found = platform.until(lambda: _get(platform, "devices")["items"], 60)
+        _are_as_described(platform, found)
+
+        platform.create_backend(NPU_MOCK)
+        platform.deploy("m", backend="npu-mock")
+        platform.wait_ready("m")
+        first = platform.instances("m")[0]
+        indices = [int(address.rpartition(":")[2]) for address in first["devices"]]
+        assert f"ASCEND_RT_VISIBLE_DEVICES={','.join(map(str, indices))}" in _environment(first["pid"])
+        assert len({index // 4 for index in indices}) == 1, "both in one island"
+
+        chips[indices[0]] |= {"health": "Critical", "codes": ["80E18402"]}
+        npu_smi.describe(state, machine)
+        moved = platform.until(lambda: _ready_elsewhere(platform, first), 90)
+        assert first["devices"][0] not in moved["devices"]
+        sick = _get(platform, f"devices/{first['devices'][0]}")
+        assert (sick["health"], sick["schedulable"], sick["error_codes"]) == ("critical", False, ["80E18402"])
+
+        npu_smi.describe(state, machine | {"fault": "8020"})
+        told = platform.until(lambda: _said(platform, found[0]["worker"]), 60)
         assert told["said"]["code"] == "tool_device_held"
         assert "another container" in told["said"]["message"]
         assert told["remedy"]["message"]
         assert [each["memory_used_bytes"] for each in _get(platform, "devices")["items"]] == [None] * 8
+        assert platform.instances("m")[0]["state"] == "ready", "what runs goes on"
+
+
+def _are_as_described(platform: Platform, found: list[Document]) -> None:
+    assert [each["index"] for each in found] == list(range(8))
+    assert [each["group"] for each in found] == ["hccs-0"] * 4 + ["hccs-1"] * 4
+    assert {(each["chip"], each["memory_total_bytes"]) for each in found} == {("910B3", 64 * GIB)}
+    assert found[5]["processes"] == [{"pid": 4711, "name": "VLLMEngineCore", "memory_bytes": 56630 * 1024**2}]
+    assert found[5]["foreign_bytes"] == 60156 * 1024**2
+    worker = _get(platform, "workers/" + found[0]["worker"])
+    assert (worker["host"]["driver"], worker["host"]["cann"]) == ("24.1.rc2", None)
+    assert [(each["command"], each["status"]) for each in worker["tools"]] == [("npu-smi info", "pass")]
+
+
+def _environment(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/environ").read_text().split("\0")
+
+
+def _ready_elsewhere(platform: Platform, first: Document) -> Document | None:
+    others = [each for each in platform.instances("m") if each["id"] != first["id"] and each["state"] == "ready"]
+    return others[0] if others else None
 
 
 def _get(platform: Platform, path: str) -> Document:

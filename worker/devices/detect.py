@@ -24,8 +24,8 @@ from worker.devices.tools import INSTEAD_OF, TOOLS, Asking, Found, Tool, environ
 
 PATIENCE_SECONDS = 5.0
 """How long a heartbeat waits for a look; the first one waits until every tool had its time."""
-REST_FACTOR = 10
-"""A look that took a second is repeated after ten: asking costs a tenth of the time at most."""
+SLOW_SECONDS, REST_FACTOR = 2.0, 5
+"""A look that took longer than that rests five times as long: a slow tool costs a sixth of the time at most."""
 LONGEST_REST_SECONDS = 300.0
 FIRST_RETRY_SECONDS = 10.0
 FAILURES_UNTIL_UNUSABLE = 2
@@ -165,22 +165,22 @@ class _Watch:
 
     def _look_or_complain(self, ports: Ports, asking: Asking) -> None:
         """A fault of ours in reading an answer is one tool's fault to the worker."""
-        began = ports.clock.monotonic()
         answers: list[Found] = []
         attempt(f"look by {self.tool.program}", lambda: answers.append(self.tool.look(asking)))
-        self._take(answers[0] if answers else Found((), unread(self.tool.program)), began, ports.clock.monotonic())
+        found = answers[0] if answers else Found((), unread(self.tool.program))
+        self._take(found, ports.clock.monotonic(), asking.recurring_seconds)
 
-    def _take(self, found: Found, began: float, now: float) -> None:
+    def _take(self, found: Found, now: float, took_seconds: float) -> None:
         self._failures = 0 if found.devices else self._failures + 1
         self._devices = found.devices or self._devices
         self.found = found
-        self._due_at = now + rest_seconds(now - began, self._failures)
+        self._due_at = now + rest_seconds(took_seconds, self._failures)
 
 
 def rest_seconds(took_seconds: float, failures: int) -> float:
-    """Until the next look: ten times what the last one took, and for one that fails 10, 20, 40 ... 300 s."""
+    """Until the next look: five times what a slow one took, and for one that fails 10, 20, 40 ... 300 s."""
     retry = FIRST_RETRY_SECONDS * 2 ** min(failures - 1, 10) if failures else 0.0
-    rest = took_seconds * REST_FACTOR if took_seconds > 1 else 0.0
+    rest = took_seconds * REST_FACTOR if took_seconds > SLOW_SECONDS else 0.0
     return min(max(retry, rest), LONGEST_REST_SECONDS)
 
 

@@ -44,6 +44,12 @@ class Asking:
     kept: MutableMapping[Hashable, object]
     env: Mapping[str, str]
     spent_seconds: float = 0.0
+    once_seconds: float = 0.0
+    """Of `spent_seconds`, what the next look will not ask again."""
+
+    @property
+    def recurring_seconds(self) -> float:
+        return self.spent_seconds - self.once_seconds
 
     def ask(self, *arguments: str) -> Answer:
         rest = self.deadline_seconds * LOOK_DEADLINES - self.spent_seconds
@@ -58,7 +64,9 @@ class Asking:
     def once(self, key: Hashable, make: Callable[[], Answer]) -> str:
         """The output that was kept under `key`, else that of `make`, kept if the program ended by itself."""
         if key not in self.kept:
+            before = self.spent_seconds
             answer = make()
+            self.once_seconds += self.spent_seconds - before
             if answer.ended_by != "itself":
                 return answer.stdout
             self.kept[key] = answer.stdout
