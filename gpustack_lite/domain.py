@@ -350,7 +350,8 @@ class LaunchSpec:
     more_ports: tuple[int, ...] = ()
     """Further ports that the engine listens on."""
     mirrors: Mapping[str, str] = field(default_factory=dict)
-    """Directory below `workdir` -> a directory whose entries it holds as links; `files` may lie among them."""
+    """Directory below `workdir` -> another one. It gets copies of its small files and links to the rest; `files` may
+    lie among them."""
     shared_memory: tuple[str, ...] = ()
     """Patterns of what the engine may leave in /dev/shm."""
 

@@ -20,7 +20,7 @@ from worker import failures, measuring, shared_memory
 from worker.adoption import ProbeDoc, ProcessDoc, Record
 from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch
 from worker.failures import AttemptFailed
-from worker.launching import launch
+from worker.launching import Launch, launch
 from worker.preparing import Prepared, backend_of, prepare
 from worker.runtimes import process
 from worker.runtimes.process import Tree, everyone
@@ -151,14 +151,16 @@ class Instance:
         self._next_try_at = None
         self._move(State.PREPARING, self._carried(), attempt=self.record.attempt + 1)
         prepared = await prepare(self._workshop, self.record.instance, self._note_progress)
+        port, *more_ports = self._workshop.port_range.take_several(1 + prepared.needs.ports)
+        self.record = self.record.model_copy(update={"port": port, "more_ports": tuple(more_ports)})
+        made = launch(self._workshop, self.record.instance, prepared, port, tuple(more_ports))
+        await asyncio.to_thread(process.mirror, made.spec)
         self._progress = None
-        self._spawn(prepared, *self._workshop.port_range.take_several(1 + prepared.needs.ports))
+        self._spawn(prepared, made)
 
-    def _spawn(self, prepared: Prepared, port: int, *more_ports: int) -> None:
+    def _spawn(self, prepared: Prepared, made: Launch) -> None:
         """No await between: a signal to leave never finds an engine whose record does not name it."""
         assigned = self.record.instance
-        self.record = self.record.model_copy(update={"port": port, "more_ports": more_ports})
-        made = launch(self._workshop, assigned, prepared, port, more_ports)
         self._move(
             State.STARTING,
             self._carried(),
@@ -179,7 +181,7 @@ class Instance:
         self._workshop.logs.forget_old_attempts(self.id)
         log.info(
             "engine_started",
-            extra={"instance_id": self.id, "attempt": self.record.attempt, "pid": identity.pid, "port": port},
+            extra={"instance_id": self.id, "attempt": self.record.attempt, "pid": identity.pid, "port": made.spec.port},
         )
         self._on_change()
 

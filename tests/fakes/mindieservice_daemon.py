@@ -326,6 +326,8 @@ def check_file(path: Path, most: int) -> None:
 def check_weights(folder: Path, chip: str) -> None:
     check_file(folder, 0o750)
     check_file(folder / "config.json", 0o750)
+    for each in folder.glob("*.json"):  # its own reader of files takes no link; that of weights does
+        check_file(each, 0o750)
     document = json.loads((folder / "config.json").read_text())
     for name in ("torch_dtype", "vocab_size"):
         if name not in document:

@@ -37,6 +37,9 @@ def model(folder: Path) -> Path:
     says = {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "torch_dtype": "bfloat16"}
     (made / "config.json").write_text(json.dumps(sizes | says))
     (made / "config.json").chmod(0o644)
+    blob = folder / "models" / "blob"
+    blob.write_text("{}")
+    (made / "generation_config.json").symlink_to(blob)
     return made
 
 

@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 FIRST_LOOK_SECONDS = 0.02
 LAST_LOOK_SECONDS = 0.5
 STUBBORN_SECONDS = 30.0
+COPIED_BYTES = 64 * 1024**2
+"""Configurations and tokenizers are smaller, weights larger: engines that take links take them for weights only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,23 @@ def start(ports: Ports, spec: LaunchSpec, env: Mapping[str, str], output: Path) 
     try:
         workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
         output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name, source in spec.mirrors.items():
-            _mirror(workdir, name, Path(source))
         _write_files(ports, workdir, spec.files, spec.file_mode)
         return ports.processes.spawn(spec.argv, env=env, cwd=workdir, output=output, umask=0o077)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
+
+
+def mirror(spec: LaunchSpec) -> None:
+    """What `start` finds in the working directory beside the spec's own files. It may take as long as the disk takes.
+
+    Raises:
+        Refusal: `engine_cannot_start` or `engine_file_escapes`.
+    """
+    try:
+        Path(spec.workdir).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, source in spec.mirrors.items():
+            _mirror(Path(spec.workdir), name, Path(source))
     except OSError as error:
         why = error.strerror or str(error)
         raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
@@ -52,13 +67,21 @@ def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str], mode: in
 
 
 def _mirror(workdir: Path, name: str, source: Path) -> None:
-    """A directory of ours with a link to each entry of `source`, made anew for each attempt."""
+    """A directory of ours, made anew for each attempt: copies of small files, links to the rest of `source`."""
     folder = _below(workdir, name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o750, parents=True)
     folder.chmod(0o750)
     for entry in source.iterdir():
-        (folder / entry.name).symlink_to(entry)
+        _copy_or_link(entry, folder / entry.name)
+
+
+def _copy_or_link(entry: Path, ours: Path) -> None:
+    if entry.is_file() and entry.stat().st_size <= COPIED_BYTES:
+        shutil.copyfile(entry, ours)
+        ours.chmod(0o640)
+    else:
+        ours.symlink_to(entry)
 
 
 def _below(workdir: Path, name: str) -> Path:

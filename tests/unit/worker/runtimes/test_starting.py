@@ -9,7 +9,8 @@ from gpustack_lite.domain import LaunchSpec
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Identity, Ports
 from tests.fakes.processes import FakeProcesses
-from worker.runtimes.process import start
+from worker.runtimes import process
+from worker.runtimes.process import mirror, start
 
 
 class Starting(FakeProcesses):
@@ -18,6 +19,7 @@ class Starting(FakeProcesses):
 
 
 def begin(spec: LaunchSpec, folder: Path) -> None:
+    mirror(spec)
     start(Ports(processes=Starting()), spec, {}, folder / "logs" / "1.log")
 
 
@@ -30,11 +32,15 @@ def test_files_have_the_mode_that_the_engine_wants(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "work" / "config.json").stat().st_mode) == 0o640
 
 
-def test_a_copy_of_a_model_is_links_with_our_own_file_among_them(tmp_path: Path) -> None:
+def test_a_copy_of_a_model_has_small_files_links_to_weights_and_our_own_among_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second attempt begins anew; what the links lead to is never written."""
+    monkeypatch.setattr(process, "COPIED_BYTES", 6)
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text("theirs")
+    (model / "vocab").write_text("small")
     (model / "a.safetensors").write_bytes(b"weights")
     made = spec(tmp_path, mirrors={"model": str(model)}, files={"model/config.json": "ours"})
     for _ in range(2):
@@ -42,6 +48,8 @@ def test_a_copy_of_a_model_is_links_with_our_own_file_among_them(tmp_path: Path)
     copy = tmp_path / "work" / "model"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o750
     assert (copy / "a.safetensors").resolve() == model / "a.safetensors"
+    assert ((copy / "vocab").read_text(), (copy / "vocab").is_symlink()) == ("small", False)
+    assert stat.S_IMODE((copy / "vocab").stat().st_mode) == 0o640
     assert ((copy / "config.json").read_text(), (copy / "config.json").is_symlink()) == ("ours", False)
     assert (model / "config.json").read_text() == "theirs"
 
