@@ -163,7 +163,7 @@ class Made:
     def _workshop(self, uid: str) -> Workshop:
         given, settings = self._given, self._given.settings
         warn_about_overlap(given.engine_ports)
-        detector = Detector(settings, given.ports, lambda: self._name, given.declared)
+        detector = Detector(settings, given.ports, lambda: self._name, given.declared, uid=uid)
         return Workshop(
             settings=settings,
             ports=given.ports,

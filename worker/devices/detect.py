@@ -5,6 +5,7 @@ never the worker its heartbeat.
 """
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,8 @@ from worker.devices.cpu import Machine, cpu_device, machine
 from worker.devices.declared import Declaration
 from worker.devices.tools import INSTEAD_OF, TOOLS, Asking, Found, Tool, environment
 
+MARK = "GPUSTACK_LITE_LOOK"
+"""In the environment of every tool that we run, with the worker's uid."""
 PATIENCE_SECONDS = 5.0
 """How long a heartbeat waits for a look; the first one waits until every tool had its time."""
 SLOW_SECONDS, REST_FACTOR = 2.0, 5
@@ -64,13 +67,17 @@ class Detector:
         ports: Ports,
         worker: Callable[[], str],
         declaration: Declaration | None,
+        *,
         root: Path = Path("/"),
+        uid: str | None = None,
     ) -> None:
+        """`uid` is the worker's: by it, runs that an earlier process of the same worker left hanging are ended."""
         self._settings = settings
         self._ports = ports
         self._worker = worker
         self._declaration = declaration
         self._root = root
+        self._uid = uid
         self._watches = [_Watch(tool) for tool in TOOLS]
         self._lock = threading.Lock()
         self._has_looked = False
@@ -85,8 +92,10 @@ class Detector:
         return self._inventory() if self._has_looked or self._declaration is not None else self.look()
 
     def _ask_tools(self) -> None:
+        if not self._has_looked:
+            self._end_leftovers()
         around = host.surroundings(self._root)
-        env = environment(os.environ, self._settings.ascend_root)
+        env = {**environment(os.environ, self._settings.ascend_root), **self._mark()}
         for watch in self._watches:
             if not self._is_spared(watch):
                 watch.start_if_due(self._ports, partial(self._asking, watch, around, env))
@@ -95,6 +104,16 @@ class Detector:
         for watch in self._watches:
             watch.wait(max(0.0, ends_at - self._ports.clock.monotonic()))
         self._has_looked = True
+
+    def _mark(self) -> dict[str, str]:
+        return {} if self._uid is None else {MARK: self._uid}
+
+    def _end_leftovers(self) -> None:
+        """Nobody else would: their deadline was kept by a process that is no more."""
+        processes = self._ports.processes
+        for value in self._mark().values():
+            for identity in processes.marked(MARK, value):
+                processes.send(identity, signal.SIGKILL)
 
     def _is_spared(self, watch: "_Watch") -> bool:
         others = INSTEAD_OF.get(watch.tool.program, ())

@@ -17,6 +17,7 @@ from worker.devices.host import Surroundings
 T = TypeVar("T")
 LOOK_DEADLINES = 3
 """All runs of one look together take no more than so many deadlines of one."""
+MOST_TRIES = 3
 MOST_QUERIED = 64
 """Chips or boards that are asked for one by one."""
 Hints = Mapping[str, str]
@@ -62,15 +63,23 @@ class Asking:
         return answer
 
     def once(self, key: Hashable, make: Callable[[], Answer]) -> str:
-        """The output that was kept under `key`, else that of `make`, kept if the program ended by itself."""
-        if key not in self.kept:
-            before = self.spent_seconds
-            answer = make()
-            self.once_seconds += self.spent_seconds - before
-            if answer.ended_by != "itself":
-                return answer.stdout
+        """The output that was kept under `key`, else that of `make`; a failure is asked again a few times."""
+        if key in self.kept:
+            return str(self.kept[key])
+        before = self.spent_seconds
+        answer = make()
+        self.once_seconds += self.spent_seconds - before
+        tries = self._tries(key)
+        if answer.returncode == 0 or tries >= MOST_TRIES:
             self.kept[key] = answer.stdout
-        return str(self.kept[key])
+        return answer.stdout
+
+    def _tries(self, key: Hashable) -> int:
+        """A driver that is busy may answer later; what a release does not know it never will."""
+        seen = self.kept.get(("tries", key), 0)
+        tries = seen + 1 if isinstance(seen, int) else 1
+        self.kept["tries", key] = tries
+        return tries
 
     def found(self, devices: tuple[Device, ...], answer: Answer, *arguments: str, host: Hints | None = None) -> Found:
         command = self.command(*arguments)

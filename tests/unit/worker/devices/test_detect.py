@@ -1,5 +1,6 @@
 """What a worker makes of tools that answer, fail, hang and come back."""
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from gpustack_lite.domain import Device
 from gpustack_lite.messages import CATALOGUE
-from gpustack_lite.ports import Answer, Ports
+from gpustack_lite.ports import Answer, Identity, Ports
 from gpustack_lite.settings import Settings
 from tests.fakes import npu_smi, nvidia_smi
 from tests.fakes.clock import ManualClock
@@ -43,9 +44,9 @@ class Room:
     root: Path
     clock: ManualClock = field(default_factory=ManualClock)
 
-    def detector(self) -> Detector:
+    def detector(self, uid: str | None = None) -> Detector:
         ports = replace(Ports(), processes=self.playing, clock=self.clock)  # type: ignore[arg-type]
-        return Detector(Settings(), ports, lambda: "w", None, self.root)
+        return Detector(Settings(), ports, lambda: "w", None, root=self.root, uid=uid)
 
 
 @pytest.fixture
@@ -143,6 +144,17 @@ def test_what_does_not_change_is_asked_once(room: Callable[..., Room]) -> None:
     detector.look()
     assert "npu-smi info -m" in first
     assert here.playing.asked[len(first) :] == ["npu-smi info"]
+
+
+def test_what_failed_is_asked_again_a_few_times_and_then_left(room: Callable[..., Room]) -> None:
+    machine = npu_smi.a2(1)
+    del machine["topology"]
+    here = room(npu_smi=ascend(machine))
+    detector = here.detector()
+    for _ in range(6):
+        detector.look()
+    assert here.playing.asked.count("npu-smi info -t topo") == 3
+    assert here.playing.asked.count("npu-smi info -m") == 1
 
 
 def test_a_chip_that_is_not_well_is_asked_for_its_codes(room: Callable[..., Room]) -> None:
@@ -310,6 +322,15 @@ def test_a_parser_that_breaks_stops_nobody(room: Callable[..., Room], monkeypatc
     inventory = here.detector().look()
     assert [each.kind for each in inventory.devices] == ["cpu"]
     assert [each.said.code for each in inventory.tools if each.said] == ["tool_answer_unread"]
+
+
+def test_runs_that_an_earlier_process_of_this_worker_left_hanging_are_ended(room: Callable[..., Room]) -> None:
+    here = room()
+    ours, others = Identity(1, 1, "b"), Identity(2, 1, "b")
+    here.playing.alive = {ours, others}
+    here.playing.marks = {ours: "uid-1", others: "uid-2"}
+    here.detector(uid="uid-1").look()
+    assert here.playing.signals == [(1, signal.SIGKILL)]
 
 
 def test_the_order_of_what_is_found(room: Callable[..., Room]) -> None:
