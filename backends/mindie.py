@@ -107,11 +107,7 @@ class Mindie:
             port=placed.port,
             workdir=placed.workdir,
             probe=_probe(ports),
-            files={
-                CONFIG: json.dumps(document, indent=1, ensure_ascii=False),
-                **weights,
-                **({} if node is None else {RANK_TABLE: node.table}),
-            },
+            files={**_written(document, node), **weights},
             file_mode=0o640,
             more_ports=placed.more_ports,
             mirrors={WEIGHTS: _source(placed)} if weights else {},
@@ -120,6 +116,11 @@ class Mindie:
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
         return first_known(FAILURES, log_lines)
+
+
+def _written(document: Mapping[str, Any], node: Node | None) -> dict[str, str]:
+    table = {} if node is None else {RANK_TABLE: node.table}
+    return {CONFIG: json.dumps(document, indent=1, ensure_ascii=False), **table}
 
 
 _ENV = {

@@ -19,15 +19,15 @@ _PYTHONS = ("3.10", "3.11", "3.12")
 UNSET = "ASCEND_RT_VISIBLE_DEVICES NPU_VISIBLE_DEVICES NPU_DEVICE_IDS WORLD_SIZE RANK_TABLE_FILE RANKTABLEFILE"
 """Of whoever started the worker: npuDeviceIds name the cards, and a filter would number them anew."""
 WRAPPER = f"""\
-program=$1 keep=$2; shift 2; files=("$@"); set --
-kept=(); for name in $keep; do kept+=("$name=${{!name}}"); done
-for file in "${{files[@]}}"; do if [ -r "$file" ]; then . "$file"; fi; done
+gl_program=$1 gl_names=$2; shift 2; gl_files=("$@"); set --
+gl_kept=(); for gl_each in $gl_names; do gl_kept+=("$gl_each=${{!gl_each}}"); done
+for gl_each in "${{gl_files[@]}}"; do if [ -r "$gl_each" ]; then . "$gl_each"; fi; done
 unset {UNSET}
-for each in "${{kept[@]}}"; do export "$each"; done
-exec "$program"
+for gl_each in "${{gl_kept[@]}}"; do export "$gl_each"; done
+exec "$gl_program"
 """
 """Sources the files in its own shell, then sets what was decided again, since they set some of it too. The files see no
-arguments: atb's reads them. Nothing of a user's is part of the script.
+arguments: atb's reads them; and no name of ours that theirs might take. Nothing of a user's is part of the script.
 """
 
 

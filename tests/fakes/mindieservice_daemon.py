@@ -37,7 +37,7 @@ def install(root: Path, *, chip: str = "910B3", chips: int = 8, version: str = "
     _set_env(
         root, "nnal/atb", "ATB_HOME_PATH", 'for each in "$@"; do echo "atb: unknown argument $each"; exit 1; done\n'
     )
-    _set_env(root, "atb-models", "ATB_SPEED_HOME_PATH", "export OMP_NUM_THREADS=7\n")
+    _set_env(root, "atb-models", "ATB_SPEED_HOME_PATH", "export OMP_NUM_THREADS=7\nprogram=/bin/false kept=() file=x\n")
     _set_env(root, "mindie", "MIES_HOME", "export MIES_INSTALL_PATH=/somewhere/else\n")
     return state
 
