@@ -39,6 +39,8 @@ class Want:
     """Examples of what there is, one for each kind, chip and size; engines that reserve a share need the total."""
     device_count: int | None = None
     """How many devices the user picked by hand; None where that is left to us."""
+    build_kinds: frozenset[DeviceKind] = frozenset()
+    """Kinds for which every worker that has such devices has a build of the engine, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Placed:
     version: BackendVersion
     runner_dir: str
     claim: Claim = field(default_factory=Claim)
+    device_layers: int | None = None
+    """Of `Estimate.device_layers`."""
     more_ports: tuple[int, ...] = ()
     """As many as `Needs.ports` asked for."""
     texts: Mapping[str, str] = field(default_factory=dict)

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from backends import llama_cpp_memory as arithmetic
+from backends import llama_cpp_offload as offload
 from backends.base import Backend, Estimate, Option, Placed, Want
+from backends.custom import VISIBLE_DEVICES
 from backends.failures import Failure, first_known
 from backends.llama_cpp_options import BINARY_ONLY, FORBIDDEN, KNOWN, LONE_SWITCHES, OURS
 from backends.options import OptionValue, check_env, checked
@@ -52,7 +54,7 @@ _FAILURES = (
 
 class LlamaCpp:
     name = "llama_cpp"
-    device_kinds: frozenset[DeviceKind] = frozenset({"cpu"})
+    device_kinds: frozenset[DeviceKind] = frozenset({"cpu", "cuda", "rocm", "ascend"})
     paths = frozenset(
         {
             "/v1/chat/completions",
@@ -72,7 +74,7 @@ class LlamaCpp:
             BackendVersion(
                 backend=self.name,
                 version=WHEEL_VERSION,
-                device_kinds=self.device_kinds,
+                device_kinds=frozenset({"cpu"}),
                 source="wheel",
                 installed=False,
                 requirement=f"xllamacpp=={WHEEL_VERSION}",
@@ -87,7 +89,10 @@ class LlamaCpp:
         if facts is None or facts.format != "gguf":
             raise Refusal("cannot_estimate", path=facts.path if facts else None, missing="a GGUF header")
         values = checked(want.options, KNOWN, FORBIDDEN)
-        return tuple(_estimate(facts, values, shape) for shape in arithmetic.shapes(facts, values))
+        shapes = arithmetic.shapes(facts, values)
+        kinds = want.build_kinds & self.device_kinds
+        on_devices = offload.estimates(facts, values, shapes, want.devices, kinds)
+        return (*on_devices, *(_estimate(facts, values, shape) for shape in shapes))
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
         """One model either generates or pools: started for the one, llama-server refuses the other's paths."""
@@ -105,7 +110,7 @@ class LlamaCpp:
         flags = _flags(placed, values)
         return LaunchSpec(
             argv=(*_program(placed, values), *flags),
-            env={**placed.env, **_NO_DEVICES, "LLAMA_API_KEY": placed.engine_key},
+            env={**placed.env, **_visible(placed), "LLAMA_API_KEY": placed.engine_key},
             port=placed.port,
             workdir=placed.workdir,
             probe=HttpProbe("/health", deadline_seconds=60.0),
@@ -178,11 +183,24 @@ def _flags(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[str, ...]
         "webui": False,
         **({"ubatch-size": shape.ubatch, "batch-size": shape.ubatch} if pooling else _batches(values)),
         **({pooling: True} if pooling else {}),
-        **({"fit": False} if is_wheel else {"device": "none"}),
+        **(_layers(placed) if placed.device_layers else {"fit": False} if is_wheel else {"device": "none"}),
     }
     address = ("--host", "127.0.0.1", "--port", str(placed.port))
     identity = ("--model", placed.source_path or facts.path, "--alias", placed.model_name)
     return (*identity, *address, *(part for name, value in settings.items() for part in _flag(name, value)))
+
+
+def _layers(placed: Placed) -> dict[str, OptionValue]:
+    """Said outright: by itself the engine would take what is free when it starts, whoever was promised it."""
+    return {"n-gpu-layers": placed.device_layers or 0, "split-mode": "none", "fit": "off"}
+
+
+def _visible(placed: Placed) -> dict[str, str]:
+    """Where no layer lies on a device, the engine is to see none."""
+    if not placed.device_layers:
+        return dict(_NO_DEVICES)
+    names = ",".join(each.visible_name for each in placed.devices)
+    return {variable: names for each in placed.devices for variable in VISIBLE_DEVICES[each.kind]}
 
 
 def _settled(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[ModelFacts, arithmetic.Shape]:

@@ -252,6 +252,10 @@ class ModelFacts:
     has_pickle: bool = False
     download_bytes: int | None = None
     revision: str | None = None
+    layer_bytes: tuple[int, ...] = ()
+    """Of a GGUF file: the weights of each repeating layer, in order."""
+    output_bytes: int | None = None
+    """Of a GGUF file: its output matrix, or the embedding that stands in for it."""
     unknown: tuple[str, ...] = ()
     """What could not be learned, by the name it has in the model's files."""
 

@@ -162,6 +162,8 @@ class AssignedInstance(Wire):
     devices: tuple[int, ...] = ()
     claim: ClaimDoc = ClaimDoc()
     context_length: int | None = None
+    device_layers: int | None = None
+    """How many layers lie on the device where an engine splits them between it and RAM."""
     engine_key: str
     restart_limit: int = 5
     stuck_attempt: int = 0

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gpustack_lite.domain import BackendVersion
+from gpustack_lite.domain import BackendVersion, DeviceKind
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import uv
 from gpustack_lite.ports import Ports
@@ -31,6 +31,8 @@ _VERSION_TIMEOUT_SECONDS = 10.0
 _SIZE = re.compile(r"^Downloading (?P<name>\S+) \((?P<number>[0-9.]+)(?P<unit>[KMGT]?i?B)\)$", re.MULTILINE)
 _ARRIVED = re.compile(r"^ *Downloaded (?P<name>\S+)$", re.MULTILINE)
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+_LISTED = re.compile(r"^ +(?P<name>[A-Za-z]+)\d+: ", re.MULTILINE)
+_LISTED_KINDS: Mapping[str, DeviceKind] = {"CUDA": "cuda", "ROCm": "rocm", "CANN": "ascend"}
 _LLAMA_VERSION = re.compile(r"^version: *(?P<version>\S+)", re.MULTILINE)
 _MESSAGE_SIGNS = ("error:", "×", "╰─▶")
 _OFFLINE_SIGNS = ("error sending request", "dns error", "Failed to fetch", "Connection refused", "timed out", "offline")
@@ -95,12 +97,27 @@ def find_on_path(ports: Ports) -> tuple[BackendVersion, ...]:
         BackendVersion(
             backend="llama_cpp",
             version=f"path-{match['version']}",
-            device_kinds=frozenset({"cpu"}),
+            device_kinds=_kinds_on_path(path, ports),
             source="path",
             installed=True,
             executable=os.path.realpath(path),
         ),
     )
+
+
+def _kinds_on_path(path: str, ports: Ports) -> frozenset[DeviceKind]:
+    """The CPU, and those of which the build sees a device (`--list-devices`)."""
+    try:
+        said = ports.processes.run([path, "--list-devices"], timeout=_VERSION_TIMEOUT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset({"cpu"})
+    return kinds_listed(said.stdout + "\n" + said.stderr) | {"cpu"}
+
+
+def kinds_listed(said: str) -> frozenset[DeviceKind]:
+    """Of lines such as "  CUDA0: NVIDIA A10 (22589 MiB, 22292 MiB free)" (common/arg.cpp); Vulkan names no kind."""
+    found = (_LISTED_KINDS.get(match["name"]) for match in _LISTED.finditer(said))
+    return frozenset(kind for kind in found if kind is not None)
 
 
 def progress_of(uv_output: str) -> Progress:

@@ -59,6 +59,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         version=prepared.version,
         runner_dir=str(RUNNER_DIR),
         claim=_claim(assigned),
+        device_layers=assigned.device_layers,
         texts=prepared.texts,
     )
 

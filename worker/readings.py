@@ -37,12 +37,18 @@ def resident_bytes(pid: int, proc: Path = PROC) -> tuple[int, int]:
 def held_bytes(identities: Iterable[Identity], proc: Path = PROC) -> int:
     """What a tree of processes holds in RAM, mapped weights included; what several of them share counts once.
 
-    Of one process the resident memory; of several the proportional shares (smaps_rollup, which takes milliseconds).
+    Of one process the most that it ever held; of several the proportional shares of now (smaps_rollup, which takes
+    milliseconds).
     """
     pids = [each.pid for each in identities]
     if len(pids) == 1:
-        return resident_bytes(pids[0], proc)[0]
+        return _peak_bytes(pids[0], proc)
     return sum(_proportional_bytes(pid, proc) for pid in pids)
+
+
+def _peak_bytes(pid: int, proc: Path) -> int:
+    numbers = _colon_numbers(proc / str(pid) / "status")
+    return numbers.get("VmHWM", numbers.get("VmRSS", 0)) * 1024
 
 
 def _proportional_bytes(pid: int, proc: Path) -> int:

@@ -55,6 +55,8 @@ def show(found: Document, output: Format) -> None:
         show_document(found, output)
         return
     write(sentence(found))
+    if found["offload"]:
+        write(plain(found["offload"]["message"]))
     for line in aligned(rows(found)):
         write(line)
     for each in found["warnings"]:

@@ -20,6 +20,7 @@ from gpustack_lite.hub.tensor_roles import groups_of
 _PART = re.compile(r"^(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf$")
 _MOST_FILES = 10_000
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
+_LISTS = ("kv_head_counts", "unknown", "layer_bytes")
 _PARTS: Mapping[str, type[LayerGroup | WeightGroup]] = {"layers": LayerGroup, "weights": WeightGroup}
 _CONFIG_LIMIT_BYTES = 16 * 1024**2
 
@@ -44,7 +45,7 @@ def read(path: Path, roots: Sequence[Path]) -> ModelFacts:
 
 def document(facts: ModelFacts) -> dict[str, Any]:
     """Facts as JSON for the wire; `from_document` is its reverse."""
-    lists = {name: list(getattr(facts, name)) for name in ("kv_head_counts", "unknown")}
+    lists = {name: list(getattr(facts, name)) for name in _LISTS}
     parts = {name: [asdict(each) for each in getattr(facts, name)] for name in _PARTS}
     return asdict(facts) | lists | parts
 
@@ -52,7 +53,7 @@ def document(facts: ModelFacts) -> dict[str, Any]:
 def from_document(content: Mapping[str, Any]) -> ModelFacts:
     """Fields that this version does not know are ignored."""
     known = {field.name: content[field.name] for field in fields(ModelFacts) if field.name in content}
-    tuples = {name: tuple(known.get(name, ())) for name in ("kv_head_counts", "unknown")}
+    tuples = {name: tuple(known.get(name, ())) for name in _LISTS}
     parts = {name: tuple(_part(made, each) for each in known.get(name, ())) for name, made in _PARTS.items()}
     return ModelFacts(**known | tuples | parts)
 

@@ -9,6 +9,8 @@ from gpustack_lite.hub.gguf import Array, Header, Scalar, Tensor
 from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
 
 MOST_LAYERS = 4096
+_BLOCK = re.compile(r"blk\.(\d{1,4})\.")
+_OUTPUT = "output.weight"
 _LARGEST = 2**31
 _WINDOW_PATTERNS: Mapping[str, int] = {
     "cohere2": 4,
@@ -66,6 +68,9 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
         repack_extra_bytes=_repack_extra_bytes(headers),
+        layer_bytes=_layer_bytes(headers, layer_count),
+        output_bytes=_output_bytes(headers),
+        is_tied=not any(tensor.name == _OUTPUT for header in headers for tensor in header.tensors),
         has_chat_template=_TEMPLATE in headers[0].metadata,
         template_takes_tools=_template_names(_TOOLS, headers[0].metadata),
         template_reasons=_template_names(_THOUGHTS, headers[0].metadata),
@@ -173,6 +178,21 @@ def _quantization(headers: Sequence[Header], keys: _Keys) -> str | None:
         by_type[tensor.type_id] = by_type.get(tensor.type_id, 0) + (tensor.byte_count or 0)
     known = {TENSOR_TYPES[type_id].name: size for type_id, size in by_type.items() if type_id in TENSOR_TYPES}
     return max(known, key=lambda name: known[name], default=None)
+
+
+def _layer_bytes(headers: Sequence[Header], layer_count: int | None) -> tuple[int, ...]:
+    """By the number in the names of tensors, blk.N; empty where a layer has none."""
+    sizes = dict.fromkeys(range(layer_count or 0), 0)
+    for match, tensor in ((_BLOCK.match(each.name), each) for header in headers for each in header.tensors):
+        if match is not None and int(match[1]) in sizes:
+            sizes[int(match[1])] += tensor.byte_count or 0
+    return tuple(sizes.values()) if all(sizes.values()) else ()
+
+
+def _output_bytes(headers: Sequence[Header]) -> int | None:
+    """llama-model.cpp makes a second copy of the token embedding where there is no output matrix."""
+    sizes = {tensor.name: tensor.byte_count for header in headers for tensor in header.tensors}
+    return sizes.get(_OUTPUT, sizes.get("token_embd.weight"))
 
 
 def _repack_extra_bytes(headers: Sequence[Header]) -> int:

@@ -204,6 +204,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "term_outputs": ("output rows", "输出行"),
     "term_repacked": ("weights kept in another order", "重排后的权重"),
     "term_prompts": ("prompts kept in RAM", "保留在内存中的提示"),
+    "term_device": ("on the device, as measured", "设备上的实测占用"),
     "term_graphs": ("captured graphs", "捕获的计算图"),
     "term_besides": ("all but weights and cache, as measured", "除权重与缓存外的实测部分"),
     "term_beyond": ("what its processes held besides, as measured", "进程实测的其余占用"),

@@ -128,6 +128,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "evaluation_does_not_fit": ("{source} does not fit: {why}", "{source} 无法运行：{why}"),
     "reasons_more": ("... and {count} more workers.", "……另有 {count} 个工作节点。"),
     "evaluation_remedies": ("What would help:", "可行的办法："),
+    "layers_on_device": (
+        "{layers} of {of_layers} layers lie on the device ({device_bytes}), the rest in RAM ({ram_bytes}).",
+        "{of_layers} 层中有 {layers} 层位于设备上（{device_bytes}），其余在内存中（{ram_bytes}）。",
+    ),
     "memory_estimated": ("Computed from the model's files.", "由模型文件推算。"),
     "memory_measured": ("Measured on {worker} at {at}.", "于 {at} 在 {worker} 上实测。"),
     "measured_does_not_fit": (

@@ -105,6 +105,7 @@ def document(found: Evaluation) -> Document:
         "backend": found.subject.name,
         "context_length": None if found.estimate is None else found.estimate.context_length,
         "context_reason": _spoken(_context_reason(found)),
+        "offload": _offload(found.estimate),
         "parallel": {} if found.estimate is None else dict(found.estimate.parallel),
         "memory": None if found.estimate is None else memory_document(found.estimate),
         "placement": None if placement is None else placement_document(placement),
@@ -124,6 +125,7 @@ def unknown_document(source: str, backend: str | None, why: Explanation) -> Docu
         "backend": backend,
         "context_length": None,
         "context_reason": _spoken(Sentence("context_unknown")),
+        "offload": None,
         "parallel": {},
         "memory": None,
         "placement": None,
@@ -188,6 +190,16 @@ def remedy_document(remedy: Remedy) -> Document:
 
 def _spoken(sentence: Sentence) -> Document:
     return {"code": sentence.code, "params": dict(sentence.params)}
+
+
+def _offload(estimate: Estimate | None) -> Document | None:
+    """How many layers lie on the device, of an engine that splits them between it and RAM."""
+    terms = () if estimate is None or estimate.memory is None else estimate.memory.terms
+    params = next((each.params for each in terms if "of_layers" in each.params), None)
+    if params is None or estimate is None:
+        return None
+    sizes = {"device_bytes": estimate.claim.bytes_per_device, "ram_bytes": estimate.claim.ram_bytes}
+    return _spoken(Sentence("layers_on_device", {**params, **sizes}))
 
 
 def _figures(memory: Memory) -> Sentence:

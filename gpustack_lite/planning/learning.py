@@ -158,6 +158,9 @@ def _reserving_terms(memory: Memory, lesson: Lesson) -> tuple[Term, ...]:
 def _allocated_terms(memory: Memory, claim: Claim, lesson: Lesson) -> tuple[Term, ...]:
     """Every buffer that it named in place of ours; what its processes held beyond the sum goes to the runtime."""
     said = lesson.measured
+    if claim.device_count:
+        on_device = said.bytes_per_device
+        return memory.terms if on_device is None else (Term("term_device", on_device),)
     new = {
         "term_weights": said.weights_bytes,
         "term_cache": said.kv_bytes,
@@ -166,8 +169,7 @@ def _allocated_terms(memory: Memory, claim: Claim, lesson: Lesson) -> tuple[Term
     }
     kept = [each for each in memory.terms if not (each.code == _IN_WEIGHTS and said.weights_bytes)]
     terms = [replace(each, size_bytes=new.get(each.code) or each.size_bytes) for each in kept]
-    held = (said.ram_bytes or 0) + (said.bytes_per_device or 0) * claim.device_count
-    beyond = held - sum(each.size_bytes for each in terms)
+    beyond = (said.ram_bytes or 0) - sum(each.size_bytes for each in terms)
     return (*terms, Term("term_beyond", beyond)) if beyond > 0 else tuple(terms)
 
 

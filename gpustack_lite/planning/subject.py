@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from backends.base import Backend, Estimate, Want
-from gpustack_lite.domain import Claim, Device, ModelFacts, Options
+from gpustack_lite.domain import Claim, Device, DeviceKind, ModelFacts, Options
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.learning import Lesson, key_of, learned, lessons_for
 from scheduler import Node
@@ -31,6 +31,8 @@ class Subject:
     """Versions of the engine of which one will run it, as far as that is known."""
     lessons: Mapping[str, Lesson] = field(default_factory=dict)
     """By `learning.key_of`: what earlier loads of this source took."""
+    build_kinds: frozenset[DeviceKind] = frozenset()
+    """As `Want.build_kinds`."""
 
     def estimates(self) -> tuple[Estimate, ...]:
         """With what earlier loads of the same taught.
@@ -38,7 +40,9 @@ class Subject:
         Raises:
             Refusal: the engine cannot say what it needs, or it fits on no device that there is.
         """
-        found = self.backend.estimates(self.facts, Want(self.options, self.devices, self.picked_count))
+        found = self.backend.estimates(
+            self.facts, Want(self.options, self.devices, self.picked_count, self.build_kinds)
+        )
         if not self.lessons:
             return found
         keys = [[self.key_of(each, build) for build in self.builds] for each in found]

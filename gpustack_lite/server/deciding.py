@@ -27,7 +27,7 @@ from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.preflight import unfit
 from gpustack_lite.server.rollout import SERVING
-from gpustack_lite.server.versions import builds_of, kinds_of, lacks_version, pick_version
+from gpustack_lite.server.versions import build_kinds, builds_of, kinds_of, lacks_version, pick_version
 from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
 
 _ROOM = frozenset({"memory", "whole_chip", "unified", "ram", "apart"})
@@ -249,8 +249,11 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
     picked = len(model.placement.get("devices") or ()) or None
     found.backend, found.name = backend, model.backend or backend.name
     builds = builds_of(snapshot.workers, found.name, model.backend_version, backend.device_kinds)
+    kinds = build_kinds(snapshot.workers, snapshot.devices, found.name)
     lessons = snapshot.lessons
-    found.subject = Subject(model.source, largest, backend, found.name, model.options, devices, picked, builds, lessons)
+    found.subject = Subject(
+        model.source, largest, backend, found.name, model.options, devices, picked, builds, lessons, kinds
+    )
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
     found.estimates = _of_one_worker(found.subject.estimates())
     heads = None if largest is None else largest.head_count
@@ -404,6 +407,7 @@ def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         "devices": list(devices),
         "claim": claim,
         "context_length": estimate.context_length,
+        "device_layers": estimate.device_layers,
         "restart_limit": asked.model.restart_limit,
     }
     memory = (

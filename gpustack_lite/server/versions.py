@@ -1,10 +1,10 @@
 """Which build of a backend a worker would run; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpustack_lite.db.tables import Worker
-from gpustack_lite.domain import Claim, Reason
+from gpustack_lite.db.tables import Worker, WorkerDevice
+from gpustack_lite.domain import Claim, DeviceKind, Reason
 
 
 def pick_version(worker: Worker, backend: str, wanted: str | None, kinds: frozenset[str]) -> str | None:
@@ -22,6 +22,20 @@ def builds_of(workers: Sequence[Worker], backend: str, wanted: str | None, kinds
     """Every version that some worker would pick; a worker that offers none is not asked."""
     offering = [each for each in workers if _offered(each, backend)]
     return tuple(sorted({str(pick_version(each, backend, wanted, kinds)) for each in offering}))
+
+
+def build_kinds(
+    workers: Sequence[Worker], devices: Mapping[int, Sequence[WorkerDevice]], backend: str
+) -> frozenset[DeviceKind]:
+    """Kinds of device that have a build wherever they are: else what was placed for a device would run on the CPU."""
+    offering = {each.id or 0: _served(each, backend) for each in workers if _offered(each, backend)}
+    there = {(worker_id, each.kind) for worker_id in offering for each in devices.get(worker_id, ())}
+    kinds = frozenset[DeviceKind]().union(*offering.values())
+    return frozenset(kind for kind in kinds if all(kind in offering[id_] for id_, of_it in there if of_it == kind))
+
+
+def _served(worker: Worker, backend: str) -> frozenset[DeviceKind]:
+    return frozenset(kind for each in _offered(worker, backend) for kind in each["device_kinds"])
 
 
 def lacks_version(worker: Worker, backend: str, wanted: str | None) -> Reason | None:

@@ -234,6 +234,8 @@ class EvaluationShape(Shape):
     backend: str | None
     context_length: int | None
     context_reason: Told
+    offload: Told | None
+    """How many layers lie on the device, of an engine that splits them between it and RAM."""
     parallel: dict[str, int]
     memory: MemoryShape | None
     placement: PlacementShape | None

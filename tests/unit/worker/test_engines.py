@@ -136,3 +136,17 @@ def test_without_an_engine_on_path_there_is_none(monkeypatch: pytest.MonkeyPatch
 )
 def test_uvs_last_message_is_told_whole_and_in_one_line(output: str, said: str) -> None:
     assert engines.last_words(output) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("Available devices:\n  CUDA0: NVIDIA A10 (22589 MiB, 22292 MiB free)\n", {"cuda"}),
+        ("Available devices:\n  CANN0: Ascend910B3 (62420 MiB, 62000 MiB free)\n", {"ascend"}),
+        ("Available devices:\n  Vulkan0: NVIDIA A10 (22589 MiB, 22292 MiB free)\n", set()),
+        ("Available devices:\n", set()),
+        ("error: invalid argument: --list-devices", set()),
+    ],
+)
+def test_a_build_serves_the_kinds_of_which_it_sees_a_device(said: str, kinds: set[str]) -> None:
+    assert engines.kinds_listed(said) == kinds
