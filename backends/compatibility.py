@@ -21,6 +21,8 @@ from backends.compatibility_data import (
 from gpustack_lite.domain import Params, Sentence
 
 Status = Literal["ok", "wrong", "unknown"]
+JUDGED = frozenset({*CHIPS, "vllm"})
+"""The backends of which something is documented."""
 _PART = re.compile(r"\d+|rc", re.IGNORECASE)
 
 
@@ -48,13 +50,24 @@ class Verdict(NamedTuple):
     source: str | None = None
 
 
-@lru_cache(maxsize=4096)
-def verdict(host: Host, chip: str, backend: str, version: str | None, *, brings_cann: bool = False) -> Verdict:
+@lru_cache(maxsize=16384)
+def verdict(
+    host: Host,
+    chip: str,
+    backend: str,
+    version: str | None,
+    *,
+    brings_cann: bool = False,
+    compute: str | None = None,
+) -> Verdict:
     """`brings_cann`: the build has its own CANN (an image), so that only the driver is the host's.
+
+    `compute` is the compute capability that an NVIDIA device tells; without it, its name decides.
 
     Only what is documented not to work is wrong; the first such thing speaks.
     """
-    found = list(_verdicts(host, chip, backend, version, brings_cann))
+    has = capability(chip, compute)
+    found = list(_verdicts(host, chip, backend, version, brings_cann=brings_cann, has=has))
     for status in ("wrong", "unknown", "ok"):
         for each in found:
             if each.status == status:
@@ -62,12 +75,14 @@ def verdict(host: Host, chip: str, backend: str, version: str | None, *, brings_
     return Verdict("unknown", Sentence("compatibility_unlisted", {"backend": backend, "chip": chip}))
 
 
-def _verdicts(host: Host, chip: str, backend: str, version: str | None, brings_cann: bool) -> Iterator[Verdict]:
+def _verdicts(
+    host: Host, chip: str, backend: str, version: str | None, *, brings_cann: bool, has: float | None
+) -> Iterator[Verdict]:
     if backend in CHIPS:
         yield of_chip(backend, chip)
         yield from _of_ascend(host, backend, plain(version), brings_cann)
-    elif backend == "vllm" and capability(chip) is not None:
-        yield from _of_cuda(host, chip, version)
+    elif backend == "vllm" and has is not None:
+        yield from _of_cuda(host, chip, version, has)
 
 
 def of_chip(backend: str, chip: str) -> Verdict:
@@ -154,8 +169,8 @@ def _is_older(driver: str, row: Drivers) -> bool:
     return row.oldest is not None and order(driver) < order(row.oldest)
 
 
-def _of_cuda(host: Host, chip: str, version: str | None) -> Iterator[Verdict]:
-    name, has = plain(version), capability(chip) or 0.0
+def _of_cuda(host: Host, chip: str, version: str | None, has: float) -> Iterator[Verdict]:
+    name = plain(version)
     wheels = next((each for each in VLLM_WHEELS if name is not None and order(name) >= order(each.since)), None)
     if wheels is None:
         yield Verdict("unknown", Sentence("engine_version_unlisted", {"backend": "vllm", "version": version}))
@@ -198,7 +213,9 @@ def _other_cuda(driver: str, params: Params) -> Sentence:
     return Sentence("remedy_nvidia_driver_or_engine", {**params, "before": newer, "other_cuda": older[0].cuda})
 
 
-def capability(chip: str) -> float | None:
+def capability(chip: str, told: str | None = None) -> float | None:
+    if told is not None and re.fullmatch(r"\d{1,3}\.\d{1,2}", told):
+        return float(told)
     words = re.split(r"[^A-Z0-9]+", chip.upper())
     return next((CAPABILITIES[word] for word in words if word in CAPABILITIES), None)
 

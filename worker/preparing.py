@@ -73,7 +73,8 @@ def check_host(inventory: Inventory, devices: Sequence[Device], backend: str, ve
     """
     for device in devices:
         host = Host.of(inventory.host.model_dump(), device.worker)
-        found = verdict(host, device.chip, backend, version.version, brings_cann=str(version.source) == "image")
+        in_image, compute = str(version.source) == "image", device.compute_capability
+        found = verdict(host, device.chip, backend, version.version, brings_cann=in_image, compute=compute)
         if found.status == "wrong":
             raise Refusal(found.said.code, **found.said.params)  # type: ignore[arg-type]  # no param is named so
 

@@ -114,9 +114,10 @@ def of_engines(facts: Facts) -> Iterator[Check]:
     """Each installed build: against the host, and what its own Python sees."""
     for engine in facts.engines:
         name = f"{engine.version.backend} {engine.version.version}"
-        for chip in sorted({each.chip for each in facts.devices if each.kind in engine.version.device_kinds}):
-            host = Host.of(facts.host.model_dump(), facts.name)
-            yield _verdict(name, verdict(host, chip, engine.version.backend, engine.version.version))
+        host, ours = Host.of(facts.host.model_dump(), facts.name), engine.version
+        chips = {each.chip: each.compute_capability for each in facts.devices if each.kind in ours.device_kinds}
+        for chip, compute in sorted(chips.items()):
+            yield _verdict(name, verdict(host, chip, ours.backend, ours.version, compute=compute))
         yield _seen_by(facts, engine, name)
 
 

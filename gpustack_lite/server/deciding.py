@@ -7,6 +7,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Backend, Estimate
+from backends.compatibility import JUDGED
 from gpustack_lite.db.nodes import distinct, nodes, runnable
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
@@ -25,7 +26,7 @@ from gpustack_lite.planning.numbers import numbers_of, with_numbers
 from gpustack_lite.planning.subject import Subject
 from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
-from gpustack_lite.server.preflight import unfit
+from gpustack_lite.server.preflight import Hosts, seen_of, unfit
 from gpustack_lite.server.rollout import SERVING
 from gpustack_lite.server.versions import build_kinds, builds_of, kinds_of, lacks_version, pick_version
 from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
@@ -64,6 +65,7 @@ class Round:
     """By question: the reasons with their numbers, and what would help."""
     memo: Memo = field(default_factory=Memo)
     of_models: "dict[int, OfModel]" = field(default_factory=dict)
+    hosts: Hosts = field(default_factory=dict)
 
     @property
     def most_questions(self) -> int:
@@ -80,7 +82,7 @@ class Round:
     def of_model(self, model: Model) -> "OfModel":
         """Worked out once in a round, however many replicas wait."""
         found = self.of_models.get(model.id or 0)
-        return found or self.of_models.setdefault(model.id or 0, _of_model(self.snapshot, model, self.now))
+        return found or self.of_models.setdefault(model.id or 0, _of_model(self.snapshot, model, self.now, self.hosts))
 
     def question(self, asked: "Asked") -> Question:
         """What is asked for one instance, in whole: another answer to it would be the answer to a change."""
@@ -96,7 +98,7 @@ class Round:
         Raises:
             Refusal: no such backend, or none for these files. What an engine refuses comes as no estimates.
         """
-        found = _of_model(self.snapshot, model, self.now)
+        found = _of_model(self.snapshot, model, self.now, self.hosts)
         if found.subject is None and found.refused is not None:
             raise found.refused
         if found.subject is None:
@@ -127,6 +129,7 @@ class OfModel:
     subject: Subject | None = None
     estimates: tuple[Estimate, ...] | None = None
     refusals: Mapping[str, Reason] = field(default_factory=dict)
+    hosts: Hosts = field(default_factory=dict)
     fixes: dict[str, Remedy] = field(default_factory=dict)
     """By worker: what would make its host fit."""
     refused: Refusal | None = None
@@ -225,9 +228,9 @@ def _refused(this_round: Round, instance: ModelInstance, of_model: OfModel, refu
     return _explain(this_round, asked, answer)
 
 
-def _of_model(snapshot: Snapshot, model: Model, now: datetime) -> OfModel:
+def _of_model(snapshot: Snapshot, model: Model, now: datetime, hosts: Hosts) -> OfModel:
     facts = known(snapshot, model.source, now)
-    found = OfModel(model, facts, wish_of(model), About(model.name, model.source))
+    found = OfModel(model, facts, wish_of(model), About(model.name, model.source), hosts=hosts)
     found.refusals = _by_name(snapshot, facts.refusals)
     try:
         _estimate(snapshot, found)
@@ -317,12 +320,12 @@ def _refusals(snapshot: Snapshot, found: OfModel) -> Mapping[int, Reason]:
 
 def _unfit_hosts(snapshot: Snapshot, found: OfModel) -> dict[int, Reason]:
     """Driver, CANN or chip of these workers are documented not to go together with the engine's build."""
-    if found.backend is None or found.name in snapshot.custom_backends:
+    if found.backend is None or found.backend.name not in JUDGED:
         return {}
     reasons = {}
     for worker in snapshot.workers:
-        devices, kinds = snapshot.devices.get(worker.id or 0, ()), found.backend.device_kinds
-        told = unfit(worker, devices, found.backend.name, found.model.backend_version, kinds)
+        seen = seen_of(worker, snapshot.devices.get(worker.id or 0, ()), found.hosts)
+        told = unfit(worker, seen, found.backend.name, found.model.backend_version, found.backend.device_kinds)
         if told is not None:
             reasons[worker.id or 0] = told.reason
             found.fixes |= {} if told.remedy is None else {worker.name: told.remedy}

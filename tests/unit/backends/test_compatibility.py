@@ -64,6 +64,13 @@ def test_an_image_has_its_own_cann_and_only_the_driver_is_the_hosts() -> None:
     assert verdict(old, "910B3", "vllm_ascend", "0.23.0", brings_cann=True).said.code == "driver_too_old"
 
 
+def test_a_gpu_of_an_unknown_name_is_judged_by_what_it_tells() -> None:
+    host = Host(nvidia_driver="535.1")
+    assert verdict(host, "Quadro X", "vllm", "0.32.0").said.code == "compatibility_unlisted"
+    assert verdict(host, "Quadro X", "vllm", "0.32.0", compute="8.9").said.code == "nvidia_driver_too_old"
+    assert verdict(host, "Quadro X", "vllm", "0.11.0", compute="6.1").said.code == "capability_too_low"
+
+
 def test_a_release_candidate_comes_before_its_release() -> None:
     versions = ["8.1.RC1", "8.2.RC1", "8.2.rc2", "8.2.0", "8.10.0", "24.1.RC3", "24.1.0", "25.0.RC1"]
     assert sorted(versions, key=order) == versions
