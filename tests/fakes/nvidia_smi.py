@@ -29,25 +29,10 @@ UNITS = {
 
 
 def install(folder: Path, machine: dict) -> Path:
-    """Write `machine` and a program `nvidia-smi` that plays it; the answer is the file that holds the machine."""
-    folder.mkdir(parents=True, exist_ok=True)
-    state = folder / "nvidia-smi.json"
-    describe(state, machine)
-    program = folder / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{Path(__file__).resolve()}' '{state}' \"$@\"\n")
-    program.chmod(0o755)
-    return state
+    """See `playing.put`; imported here because the program itself runs without our packages."""
+    from tests.fakes.playing import put
 
-
-def describe(state: Path, machine: dict) -> None:
-    beside = state.with_suffix(".new")
-    beside.write_text(json.dumps(machine))
-    beside.replace(state)
-
-
-def calls(state: Path) -> list[str]:
-    log = state.with_suffix(".calls")
-    return log.read_text().splitlines() if log.exists() else []
+    return put(folder, "nvidia-smi", Path(__file__), machine)
 
 
 def gpu(index: int, name: str = "NVIDIA A100-SXM4-40GB", **more: object) -> dict:

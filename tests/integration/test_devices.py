@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpustack_lite.wire import Heartbeat
-from tests.fakes import npu_smi
-from tests.fakes.worker_run import MOCK_ENGINE, WorkerRun, echo, worker_run
+from tests.fakes import npu_smi, nvidia_smi, playing
+from tests.fakes.worker_run import MOCK_ENGINE, WorkerRun, echo, mock, worker_run
 from tests.harness import Document, Platform, cli
 
 pytestmark = pytest.mark.integration
@@ -71,13 +71,13 @@ def test_eight_910b3_from_the_first_look_over_a_sick_card_to_a_tool_that_is_refu
         assert len({index // 4 for index in indices}) == 1, "both in one island"
 
         chips[indices[0]] |= {"health": "Critical", "codes": ["80E18402"]}
-        npu_smi.describe(state, machine)
+        playing.describe(state, machine)
         moved = platform.until(lambda: _ready_elsewhere(platform, first), 90)
         assert first["devices"][0] not in moved["devices"]
         sick = _get(platform, f"devices/{first['devices'][0]}")
         assert (sick["health"], sick["schedulable"], sick["error_codes"]) == ("critical", False, ["80E18402"])
 
-        npu_smi.describe(state, machine | {"fault": "8020"})
+        playing.describe(state, machine | {"fault": "8020"})
         told = platform.until(lambda: _said(platform, found[0]["worker"]), 60)
         assert told["said"]["code"] == "tool_device_held"
         assert "another container" in told["said"]["message"]
@@ -122,7 +122,7 @@ def test_a_hanging_tool_stops_neither_the_worker_nor_what_it_runs(worker: Worker
     assert len(latest(worker, "pass").devices) == 2
     worker.server.assign(echo(1))
     worker.server.wait_until(1, "ready")
-    npu_smi.describe(state, npu_smi.a2(2, hangs=True))
+    playing.describe(state, npu_smi.a2(2, hangs=True))
     beat = latest(worker, "tool_hangs")
     assert [(each.index, each.memory_used_bytes) for each in beat.devices] == [(0, None), (1, None)]
     status = worker.server.status(1)
@@ -137,6 +137,20 @@ def test_a_worker_whose_tool_hangs_from_the_start_runs_on_its_cpu(worker: Worker
     worker.start()
     assert [each.kind for each in latest(worker, "tool_hangs").devices] == ["cpu"]
     worker.server.wait_until(1, "ready")
+
+
+def test_an_engine_on_a_slice_of_a_card_is_told_the_slices_uuid(worker: WorkerRun, tools: Path) -> None:
+    """Case C05 as a process."""
+    slices = [{"profile": "3g.40gb", "uuid": "MIG-a"}, {"profile": "2g.20gb", "uuid": "MIG-b"}]
+    cut = nvidia_smi.gpu(0, fields={"mig.mode.current": "Enabled", "memory.used": None}, mig=slices)
+    nvidia_smi.install(tools, nvidia_smi.machine(cut, nvidia_smi.gpu(1)))
+    worker.start()
+    assert [each.index for each in latest(worker, "pass").devices] == [0, 1, 100, 101]
+    asked = mock(1, devices=(101,))
+    spec = {**(asked.backend_spec or {}), "device_kinds": ["cuda"]}
+    worker.server.assign(asked.model_copy(update={"backend_spec": spec}))
+    status = worker.server.wait_until(1, "ready")
+    assert {"CUDA_VISIBLE_DEVICES=MIG-b", "CUDA_DEVICE_ORDER=PCI_BUS_ID"} <= set(_environment(status.pid or 0))
 
 
 def test_doctor_names_what_a_tool_says(tmp_path: Path, tools: Path) -> None:

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from gpustack_lite.ports import SystemProcesses
-from tests.fakes import npu_smi
+from tests.fakes import npu_smi, playing
 
 pytestmark = pytest.mark.integration
 
@@ -53,5 +53,5 @@ def test_what_cannot_be_killed_is_not_started_a_second_time(monkeypatch: pytest.
     assert processes.ask([program], deadline_seconds=0.2).ended_by == "still_hanging"
     processes._hanging[0][1].kill()
     processes._hanging[0][1].wait(20)
-    npu_smi.describe(tmp_path / "npu-smi.json", npu_smi.a2())
+    playing.describe(tmp_path / "npu-smi.json", npu_smi.a2())
     assert processes.ask([program, "info", "-m"]).ended_by == "itself"

@@ -46,7 +46,7 @@ class Said:
 
 def devices(worker: str, said: Said) -> tuple[Device, ...]:
     chips = said.table.chips
-    indices = visible_indices(logic_ids(said), in_container=said.in_container)
+    indices = visible_indices(logic_ids(said), len(said.mapping))
     physical = physical_ids(said, indices)
     groups = _groups(said, physical)
     named = zip(chips, indices, physical, groups, strict=True)
@@ -72,18 +72,18 @@ def _logic(by_key: Mapping[tuple[int, int], int | None], table: Table, chip: Chi
     return chip.beside if found is None and table.beside in {"Device", "Phy-ID"} else found
 
 
-def visible_indices(logic: Sequence[int | None], *, in_container: bool) -> tuple[int, ...]:
-    """The numbers that ASCEND_RT_VISIBLE_DEVICES takes, in the order of `logic`.
+def visible_indices(logic: Sequence[int | None], count: int) -> tuple[int, ...]:
+    """The numbers that ASCEND_RT_VISIBLE_DEVICES takes, in the order of `logic`; `count` chips are known to the tool.
 
-    On a host and in a VM they are the logic ids. CANN in a container counts the chips it was given from 0, while the
-    tool may tell the host's ids: setting those is what `input data rang[0-2)` complains of (gpustack#3352,
-    vllm-ascend#13399, HAMi#1894). Ids that are not 0 to n-1 there are therefore replaced by their rank. Where the tool
-    tells no ids, or the same one twice, the order of the table counts. NPU ids are never used: they have gaps.
+    CANN counts the chips that its driver gave it from 0, on a host as in a container or a VM, and takes no number
+    beyond (`input data rang[0-2)`: gpustack#3352 in a VM, vllm-ascend#13399 and HAMi#1894 in containers). Tools may
+    tell the host's ids there; so ids that go beyond are replaced by their rank. Where the tool tells no ids, or the
+    same one twice, the order of the table counts. NPU ids are never used: they have gaps.
     """
     known = [each for each in logic if each is not None]
     if len(known) < len(logic) or len(set(known)) < len(known):
         return tuple(range(len(logic)))
-    if in_container and sorted(known) != list(range(len(known))):
+    if max(known, default=0) >= max(count, len(known)):
         return tuple(sorted(known).index(each) for each in known)
     return tuple(known)
 

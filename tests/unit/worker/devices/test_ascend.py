@@ -64,6 +64,8 @@ def test_an_a3_has_two_dies_for_each_npu_and_one_that_is_ill_takes_both() -> Non
     assert [each.index for each in devices if not each.schedulable] == [10, 11]
     assert {each.health for each in devices[10:12]} == {"alarm"}
     assert visible_devices(devices[11:12]) == {"ASCEND_RT_VISIBLE_DEVICES": "11"}
+    by_table_alone = ascend.devices("w", Said(ascend_table.parse(npu_smi.said(machine, "info"))))
+    assert [each.index for each in by_table_alone] == list(range(16))
 
 
 def test_a_duo_card_is_two_devices_of_unequal_size_under_one_bus_id() -> None:
@@ -141,20 +143,21 @@ def test_a_driver_that_is_half_installed_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("logic", "in_container", "expected"),
+    ("logic", "count", "expected"),
     [
-        pytest.param((0, 1, 2), False, (0, 1, 2), id="host"),
-        pytest.param((0, 1, 3), False, (0, 1, 3), id="host with a gap: CANN's own numbers count"),
-        pytest.param((4, 5), False, (4, 5), id="VM whose tool tells logic ids"),
-        pytest.param((4, 5), True, (0, 1), id="container that got the host's chips 4 and 5"),
-        pytest.param((5, 4), True, (1, 0), id="container, told in another order"),
-        pytest.param((0, 1), True, (0, 1), id="privileged container, or one that renumbers itself"),
-        pytest.param((None, None), True, (0, 1), id="no ids told: the order of the table"),
-        pytest.param((3, 3), False, (0, 1), id="ids told twice are no ids"),
+        pytest.param((0, 1, 2), 3, (0, 1, 2), id="a host, or a privileged container"),
+        pytest.param((0, 1, 3), 4, (0, 1, 3), id="a chip that the table leaves out and CANN counts"),
+        pytest.param((0, 1, 3), 3, (0, 1, 2), id="a chip that is gone"),
+        pytest.param((4, 5), 2, (0, 1), id="a container or a VM that got the host's chips 4 and 5"),
+        pytest.param((5, 4), 2, (1, 0), id="told in another order"),
+        pytest.param((0, 1), 0, (0, 1), id="no mapping: the table's own column"),
+        pytest.param((None, None), 2, (0, 1), id="no ids told: the order of the table"),
+        pytest.param((3, 3), 2, (0, 1), id="ids told twice are no ids"),
+        pytest.param((), 0, (), id="nothing"),
     ],
 )
-def test_what_an_engine_must_name(logic: tuple[int | None, ...], in_container: bool, expected: tuple[int, ...]) -> None:
-    assert ascend.visible_indices(logic, in_container=in_container) == expected
+def test_what_an_engine_must_name(logic: tuple[int | None, ...], count: int, expected: tuple[int, ...]) -> None:
+    assert ascend.visible_indices(logic, count) == expected
 
 
 def test_a_vm_whose_npus_are_4_and_5_counts_from_zero() -> None:
