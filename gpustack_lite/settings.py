@@ -87,6 +87,10 @@ class Settings(BaseSettings):
     """How long one run of a program such as npu-smi may take before it is ended."""
     engine_ports: str = "21000-21999"
     model_roots: tuple[Path, ...] = ()
+    files_dir: Path | None = None
+    """Where model files from hubs are kept; without it HF_HUB_CACHE or HF_HOME/hub, else models/ in the data dir."""
+    disk_reserve_bytes: int = Field(1024**3, ge=0)
+    """What a download leaves free on its disk."""
     ascend_root: Path = Path("/usr/local/Ascend")
     """Where CANN lies, and MindIE below it."""
     ram_reserve_bytes: int = 512 * 1024**2

@@ -153,6 +153,8 @@ class AssignedInstance(Wire):
     generation: int
     source: str
     source_revision: str | None = None
+    files_id: int | None = None
+    """Which of `Assignment.files` it needs; None where its source is a path, or it needs none."""
     backend: str
     backend_version: str | None = None
     backend_spec: dict[str, Any] | None = None
@@ -177,6 +179,8 @@ class AssignedFiles(Wire):
     source: str
     revision: str | None = None
     include: tuple[str, ...] = ()
+    format: Literal["gguf", "hf"] | None = None
+    """What the engine reads, where a repository has both."""
     wanted: Literal["present", "paused", "absent"] = "present"
 
 
@@ -211,6 +215,9 @@ class Progress(Wire):
     bytes_done: int | None = None
     bytes_total: int | None = None
     fraction: float | None = None
+    bytes_per_second: float | None = None
+    eta_seconds: float | None = None
+    """Left out rather than guessed."""
 
 
 class Measured(Wire):

@@ -11,6 +11,7 @@ from gpustack_lite.ports import Ports
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Assignment, FactsReport, StatusReport
 from worker.desired import Desired
+from worker.downloads.store import Store
 from worker.files import Files
 from worker.instances import Instances
 from worker.link import Link, parsed, retry_after
@@ -36,6 +37,7 @@ class Agent:
         desired: Desired,
         instances: Instances,
         files: Files,
+        store: Store,
         uploads: LogUploads,
         ports: Ports,
         signals: Signals,
@@ -44,6 +46,7 @@ class Agent:
         self._desired = desired
         self._instances = instances
         self._files = files
+        self._store = store
         self._uploads = uploads
         self._ports = ports
         self._signals = signals
@@ -58,6 +61,7 @@ class Agent:
         Raises:
             Refusal: the server does not take us.
         """
+        self._store.apply(self._desired.current.files)
         self._instances.take_over(self._desired.current)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep("assignment_look", self._look_again, LOOK_SECONDS))
@@ -100,6 +104,7 @@ class Agent:
             log.warning("assignment_not_newer", extra=numbers)
             return False
         log.info("assignment_taken", extra={**numbers, "instances": [each.id for each in assignment.instances]})
+        self._store.apply(assignment.files)  # before the instances, which wait for them
         self._instances.apply(assignment)
         for source in assignment.inspect:
             self._ask(source)
@@ -148,11 +153,13 @@ class Agent:
             revision=self._desired.current.revision,
             instances=self._instances.statuses(),
             facts=tuple(facts.values()),
+            files=self._store.statuses(),
         )
 
     async def end(self) -> None:
         """End every engine, and tell the server if it still listens."""
         self._uploads.close()
+        await self._store.close()
         await self._instances.end_all()
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):

@@ -1,7 +1,6 @@
 """Makes the environments that engines run in, one venv per version below the data dir; never touches our own."""
 
 import asyncio
-import fcntl
 import json
 import logging
 import os
@@ -10,8 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +19,12 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import uv
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import Progress
+from worker.locks import only_one
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[Progress], None]
 MARKER = "gpustack-lite.json"
 BUILD_MARK = "GPUSTACK_LITE_ENGINE_BUILD"
-_LOCK_POLL_SECONDS = 0.2
 _PROGRESS_SECONDS = 0.5
 _VERSION_TIMEOUT_SECONDS = 10.0
 _SIZE = re.compile(r"^Downloading (?P<name>\S+) \((?P<number>[0-9.]+)(?P<unit>[KMGT]?i?B)\)$", re.MULTILINE)
@@ -69,7 +68,7 @@ async def ensure(
         raise Refusal("engine_not_on_path", backend=version.backend, path=version.executable)
     folder = folder_of(version, data_dir)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    async with _only_one(folder, ports):
+    async with only_one(folder.parent / f".{folder.name}.lock", ports.clock):
         if found := installed(version, data_dir, ports):
             return found
         await _make(version, folder, ports, on_progress)
@@ -130,26 +129,6 @@ def progress_of(uv_output: str) -> Progress:
     done = sum(sizes.get(each["name"], 0) for each in _ARRIVED.finditer(uv_output))
     total = sum(sizes.values())
     return Progress(phase="engine", bytes_done=done, bytes_total=total, fraction=done / total if total else None)
-
-
-@asynccontextmanager
-async def _only_one(folder: Path, ports: Ports) -> AsyncIterator[None]:
-    """Held through flock, so that it ends with the process that holds it, however that ends."""
-    descriptor = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        while not _locked(descriptor):
-            await ports.clock.sleep(_LOCK_POLL_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 async def _make(version: BackendVersion, folder: Path, ports: Ports, on_progress: OnProgress) -> None:

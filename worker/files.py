@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +12,9 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts, sources
 from gpustack_lite.settings import Settings
 from gpustack_lite.wire import FactsReport, Said
+from worker.downloads.adopting import caches
+from worker.downloads.places import root_of
+from worker.threads import in_daemon_thread
 
 T = TypeVar("T")
 DEADLINE_SECONDS = 15.0
@@ -19,11 +22,16 @@ MOST_READS = 8
 _USUAL_ROOTS = ("/home", "/data", "/mnt", "/media", "/models", "/opt", "/srv", "/tmp", "/var/lib")  # noqa: S108
 
 
-def roots_of(settings: Settings) -> tuple[Path, ...]:
-    """Where models may be read from: the setting, else the usual places, this directory and the data dir."""
+def roots_of(settings: Settings, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where models may be read from: the setting, else the usual places, this directory and the data dir.
+
+    What was fetched from a hub always may, also where a copy of another program was taken over.
+    """
+    kept = tuple(dict.fromkeys(root_of(settings, environ, hub) for hub in ("huggingface", "modelscope", "url")))
+    others = tuple(each.root for each in caches(environ, Path.home()))
     if settings.model_roots:
-        return settings.model_roots
-    return (settings.data_dir, Path.home(), Path.cwd(), *(Path(root) for root in _USUAL_ROOTS))
+        return (*settings.model_roots, *kept, *others)
+    return (settings.data_dir, Path.home(), Path.cwd(), *(Path(root) for root in _USUAL_ROOTS), *kept, *others)
 
 
 class Files:
@@ -76,33 +84,9 @@ class Files:
             raise late
         try:
             async with asyncio.timeout(self._deadline_seconds):
-                return await _in_daemon_thread(read, self._reads.release)
+                return await in_daemon_thread(read, self._reads.release)
         except TimeoutError as error:
             raise late from error
 
 
 _ALWAYS_REFUSED = frozenset({"path_outside_roots", "source_missing", "facts_timeout", "source_unprintable"})
-
-
-async def _in_daemon_thread(read: Callable[[], T], release: Callable[[], None]) -> T:
-    """Unlike the loop's own threads, one of these does not keep the process from ending while it hangs."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def tell(act: Callable[[], None]) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(lambda: None if future.done() else act())
-
-    def work() -> None:
-        try:
-            answer = read()
-        except (Refusal, OSError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError) as error:
-            refusal = error
-            tell(lambda: future.set_exception(refusal))
-        else:
-            tell(lambda: future.set_result(answer))
-        finally:
-            release()
-
-    threading.Thread(target=work, name="facts", daemon=True).start()
-    return await future

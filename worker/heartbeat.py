@@ -106,7 +106,7 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
         ram_own_bytes=min(own_bytes, inventory.machine.ram_used_bytes),
         ram_reserve_bytes=workshop.settings.ram_reserve_bytes,
         device_reserve_bytes=workshop.settings.device_reserve_bytes,
-        disk_free_bytes=readings.disk_free_bytes(workshop.data_dir),
+        disk_free_bytes=readings.disk_free_bytes(workshop.store.main_folder),
         simulated=inventory.simulated,
         devices=tuple(_reported(device) for device in inventory.devices),
         backend_versions=tuple(_version(each, workshop) for each in known_versions(workshop)),

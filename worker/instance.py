@@ -150,7 +150,7 @@ class Instance:
     async def _start(self) -> None:
         self._next_try_at = None
         self._move(State.PREPARING, self._carried(), attempt=self.record.attempt + 1)
-        prepared = await prepare(self._workshop, self.record.instance, self._note_progress)
+        prepared = await prepare(self._workshop, self.record.instance, self._note_progress, self._note_weights)
         port, *more_ports = self._workshop.port_range.take_several(1 + prepared.needs.ports)
         self.record = self.record.model_copy(update={"port": port, "more_ports": tuple(more_ports)})
         made = launch(self._workshop, self.record.instance, prepared, port, tuple(more_ports))
@@ -300,6 +300,14 @@ class Instance:
         if now - self._progress_at >= PROGRESS_SECONDS:
             self._progress_at = now
             self._on_change()
+
+    def _note_weights(self, progress: Progress, sentence: Sentence | None) -> None:
+        """Why the files are not coming is told, not only that they are not there."""
+        said = None if sentence is None else Said(code=sentence.code, params=dict(sentence.params))
+        if said != self.record.said:
+            self._save(said=said)
+            self._progress_at = float("-inf")
+        self._note_progress(progress)
 
     def _note_health(self, is_healthy: bool) -> None:
         if is_healthy and self.record.state is State.UNHEALTHY:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.hubs import hubs_of
+from gpustack_lite.hub.repository import Repositories
 from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
@@ -19,6 +21,12 @@ from worker.agent import STATUS, Agent
 from worker.desired import Desired
 from worker.devices.declared import Declaration, declaration
 from worker.devices.detect import Detector
+from worker.downloads.adopting import caches
+from worker.downloads.hubs import Hubs
+from worker.downloads.job import Means
+from worker.downloads.manifest import Manifests
+from worker.downloads.places import root_of
+from worker.downloads.store import Store
 from worker.heartbeat import HeartbeatThread, Pulse
 from worker.identity import WorkerIdentity
 from worker.instances import Instances
@@ -142,8 +150,10 @@ class Made:
         self._given = given
         known = identity.load_or_make(given.data_dir, given.ports)
         self._name = known.name or given.introduction.name
-        self.workshop = self._workshop(known.uid)
         signals = Signals()
+        self.repositories = Repositories(hubs_of(given.settings, os.environ), given.ports)
+        store = Store(self._means(), lambda: signals.touch(STATUS))
+        self.workshop = self._workshop(known.uid, store)
         self.instances = Instances(self.workshop, lambda: signals.touch(STATUS))
         self.desired = Desired(given.data_dir, given.ports.disk)
         self.link = Link(given.address, known, given.introduction, given.ports, on_joined=self._joined)
@@ -153,6 +163,7 @@ class Made:
             desired=self.desired,
             instances=self.instances,
             files=self.workshop.files,
+            store=store,
             uploads=uploads,
             ports=given.ports,
             signals=signals,
@@ -160,7 +171,18 @@ class Made:
         pulse = Pulse(self.workshop, lambda: self.link.identity.credential, self.instances.engines)
         self.heartbeat = HeartbeatThread(given.address, pulse, given.settings.heartbeat_seconds)
 
-    def _workshop(self, uid: str) -> Workshop:
+    def _means(self) -> Means:
+        given = self._given
+        return Means(
+            root_of=lambda hub: root_of(given.settings, os.environ, hub),
+            hub=Hubs(self.repositories),
+            manifests=Manifests(given.data_dir, given.ports.disk),
+            caches=caches(os.environ, Path.home()),
+            ports=given.ports,
+            reserve_bytes=given.settings.disk_reserve_bytes,
+        )
+
+    def _workshop(self, uid: str, store: Store) -> Workshop:
         given, settings = self._given, self._given.settings
         warn_about_overlap(given.engine_ports)
         detector = Detector(settings, given.ports, lambda: self._name, given.declared, uid=uid)
@@ -178,7 +200,8 @@ class Made:
             ),
             port_range=PortRange(given.engine_ports),
             client=EngineClient(),
-            files=files.Files(files.roots_of(settings)),
+            files=files.Files(files.roots_of(settings, os.environ)),
+            store=store,
             inventory=detector.latest,
             look=detector.look,
         )
@@ -192,4 +215,5 @@ class Made:
 
     async def close(self) -> None:
         await self.link.close()
+        self.repositories.close()
         await self.workshop.client.close()

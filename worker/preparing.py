@@ -14,6 +14,7 @@ from gpustack_lite.hub import sources
 from gpustack_lite.wire import AssignedInstance, Progress
 from worker import engines
 from worker.devices.detect import Inventory
+from worker.downloads.store import Note
 from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
@@ -47,8 +48,12 @@ def backend_of(assigned: AssignedInstance) -> Backend:
     return registry.find(assigned.backend)
 
 
-async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: Callable[[Progress], None]) -> Prepared:
-    """Raises:
+async def prepare(
+    workshop: Workshop, assigned: AssignedInstance, on_progress: Callable[[Progress], None], on_weights: Note
+) -> Prepared:
+    """The engine and the files come one after the other, so that each has the whole line.
+
+    Raises:
     Refusal: what is missing.
     """
     backend = backend_of(assigned)
@@ -56,10 +61,11 @@ async def prepare(workshop: Workshop, assigned: AssignedInstance, on_progress: C
     devices = inventory.chosen(assigned.devices)
     if len(devices) < len(assigned.devices):
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
-    facts = await workshop.files.for_backend(assigned.source, backend)
     version = await _version(workshop, assigned, backend, on_progress, devices)
     check_host(inventory, devices, backend.name, version)
-    path = facts.path if facts is not None else _path_of(assigned.source)
+    source = await _source(workshop, assigned, on_weights)
+    facts = await workshop.files.for_backend(source, backend)
+    path = facts.path if facts is not None and facts.path else _path_of(source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(read_texts, needs)
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
@@ -92,6 +98,13 @@ def _text(path: str) -> str | None:
         return content.decode("utf-8") if len(content) <= LONGEST_TEXT else None
     except (OSError, UnicodeDecodeError):
         return None
+
+
+async def _source(workshop: Workshop, assigned: AssignedInstance, on_weights: Note) -> str:
+    """What the model is called here: the path of its files once they are whole."""
+    if assigned.files_id is None:
+        return assigned.source
+    return await workshop.store.path(assigned.files_id, on_weights)
 
 
 async def _version(

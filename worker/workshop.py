@@ -14,6 +14,7 @@ from gpustack_lite.settings import Settings
 from worker import engines, found_engines
 from worker.adoption import Records
 from worker.devices.detect import Inventory
+from worker.downloads.store import Store
 from worker.files import Files
 from worker.logs import Logs
 from worker.ports_range import PortRange
@@ -33,6 +34,7 @@ class Workshop:
     port_range: PortRange
     client: EngineClient
     files: Files
+    store: Store
     inventory: Callable[[], Inventory]
     """What was seen last; blocks for the first look only."""
     look: Callable[[], Inventory]

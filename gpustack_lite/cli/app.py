@@ -16,7 +16,7 @@ from gpustack_lite.errors import Refusal
 
 COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
-    *("models", "routes", "chat", "instances", "workers", "devices", "backends"),
+    *("models", "routes", "chat", "instances", "workers", "devices", "files", "backends"),
     *("keys", "users", "usage", "requests", "events"),
     *("evaluate", "simulate"),
 )

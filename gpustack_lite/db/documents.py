@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from gpustack_lite.db import model_state
-from gpustack_lite.db.tables import ApiKey, Event, Model, ModelInstance, ModelRouteRow, Worker, WorkerDevice
+from gpustack_lite.db.tables import ApiKey, Event, Model, ModelFile, ModelInstance, ModelRouteRow, Worker, WorkerDevice
 from gpustack_lite.wire import Autoscale, Limits, Serving
 
 Document = dict[str, Any]
@@ -61,6 +61,38 @@ def model_route_document(row: ModelRouteRow, missing: Collection[str]) -> Docume
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
     }
+
+
+def model_file_document(row: ModelFile, worker_name: str | None, users: Sequence[ModelInstance]) -> Document:
+    """`users` are the instances that need them."""
+    return {
+        "id": row.id,
+        "worker": worker_name,
+        "worker_id": row.worker_id,
+        "source": row.source,
+        "revision": row.revision,
+        "include": row.include,
+        "format": row.format,
+        "wanted": row.wanted,
+        "state": row.state,
+        "said": row.said,
+        "path": row.path,
+        "commit": row.commit,
+        "size_bytes": row.size_bytes,
+        "done_bytes": row.done_bytes,
+        "bytes_per_second": row.bytes_per_second,
+        "eta_seconds": _eta_seconds(row),
+        "instances": [{"id": each.id, "model": each.model_name, "state": each.state} for each in users],
+        "created_at": iso(row.created_at),
+        "updated_at": iso(row.updated_at),
+    }
+
+
+def _eta_seconds(row: ModelFile) -> float | None:
+    """Left out rather than guessed."""
+    if row.state != "downloading" or not row.bytes_per_second or row.size_bytes is None or row.done_bytes is None:
+        return None
+    return round((row.size_bytes - row.done_bytes) / row.bytes_per_second, 1)
 
 
 def instance_document(instance: ModelInstance, worker_name: str | None) -> Document:

@@ -350,6 +350,8 @@ class ModelFile(SQLModel, table=True):
     source: str
     revision: str | None = None
     include: list[str] = Field(default_factory=list, sa_type=JSON)
+    format: str | None = None
+    """gguf or hf: what the engine reads, where a repository has both."""
     wanted: str = "present"
     """present, paused or absent."""
     state: str = "waiting"

@@ -18,6 +18,7 @@ from gpustack_lite.messages import (
     files,
     gateway,
     help,
+    holding,
     hub,
     lifecycle,
     mindie,
@@ -30,7 +31,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, devices, doctor, faults, hub, mindie),
+    *(compatibility, devices, doctor, faults, holding, hub, mindie),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

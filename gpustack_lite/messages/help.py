@@ -29,6 +29,7 @@ Look after it
   instances   the replicas of models: list, show, logs
   workers     the machines: list, show, token, drain, resume, delete
   devices     the accelerators: list
+  files       model files on workers: list, show, add, pause, resume, delete
   backends    the engines: list, create, delete
   users       who may sign in: list, update, reset-password
   events      what happened, and when: list

@@ -9,6 +9,7 @@ from backends import registry
 from backends.base import Backend, Estimate
 from backends.compatibility import JUDGED
 from gpustack_lite.db.nodes import distinct, nodes, runnable
+from gpustack_lite.db.queries.model_files import FilesWish
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.domain import (
@@ -22,6 +23,7 @@ from gpustack_lite.domain import (
     Unplaceable,
 )
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import sources
 from gpustack_lite.planning.numbers import numbers_of, with_numbers
 from gpustack_lite.planning.subject import Subject
 from gpustack_lite.planning.variants import variants
@@ -402,6 +404,7 @@ def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         "model": asked.model.name,
         "generation": asked.instance.generation,
         "source": _source(asked, worker),
+        "source_revision": asked.model.source_revision,
         "backend": asked.name,
         "backend_version": pick_version(worker, asked.name, asked.model.backend_version, kinds_of(placement.claim)),
         "backend_spec": snapshot.custom_backends.get(asked.name),
@@ -425,6 +428,7 @@ def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         estimate.context_length,
         assigned,
         _measurement_key(asked, estimate, str(assigned["backend_version"])),
+        _files(asked, worker),
     )
 
 
@@ -434,8 +438,20 @@ def _measurement_key(asked: Asked, estimate: Estimate, build: str) -> str | None
     return None if subject is None or estimate.memory is None else subject.key_of(estimate, build)
 
 
+def _files(asked: Asked, worker: Worker) -> FilesWish | None:
+    """A simulated worker holds none: the echo engine opens no file, and nobody wants its disk filled."""
+    model, facts = asked.model, asked.of_model.known.facts.get(worker.id or 0)
+    is_remote = sources.recognise(model.source).is_remote
+    if not is_remote or worker.simulated or not asked.backend.needs_files:
+        return None
+    form = facts.format if facts is not None and facts.format in {"gguf", "hf"} else None
+    return FilesWish(model.source, model.source_revision, tuple(model.include), form)
+
+
 def _source(asked: Asked, worker: Worker) -> str:
     """The path on that worker where one is known; what the user wrote where the backend does without."""
+    if sources.recognise(asked.model.source).is_remote:
+        return asked.model.source
     facts: ModelFacts | None = asked.of_model.known.facts.get(worker.id or 0)
     return facts.path if facts is not None and facts.path else asked.model.source
 

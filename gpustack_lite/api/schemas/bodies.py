@@ -20,6 +20,7 @@ from gpustack_lite.api.replica_range import spelled_out
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+Pattern = Annotated[StrictStr, Field(min_length=1, max_length=500)]
 Count = Annotated[StrictInt, Field(ge=1, lt=2**53)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 86_400, strict=True, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, strict=True, allow_inf_nan=False)]
@@ -165,6 +166,16 @@ class RouteTargetSpec(Body):
 
 Targets = Annotated[list[RouteTargetSpec], Field(min_length=1, max_length=100)]
 Fallbacks = Annotated[list[Name], Field(max_length=100)]
+
+
+class FilesCreate(Body):
+    """Files of a repository on one worker; which one needs not be said where there is only one."""
+
+    source: StrictStr
+    revision: Annotated[StrictStr, Field(min_length=1, max_length=200)] | None = None
+    include: Annotated[list[Pattern], Field(max_length=100)] = []
+    format: Literal["gguf", "hf"] | None = None
+    worker: StrictStr | None = None
 
 
 class ModelRouteCreate(Body):

@@ -271,6 +271,35 @@ class WorkerShape(Shape):
     seen_at: str | None
 
 
+class FilesUserShape(Shape):
+    id: int
+    model: str
+    state: str
+
+
+class FilesShape(Shape):
+    id: int
+    worker: str | None
+    worker_id: int
+    source: str
+    revision: str | None
+    include: list[str]
+    format: str | None
+    wanted: str
+    state: str
+    said: Told | None
+    state_message: str | None
+    path: str | None
+    commit: str | None
+    size_bytes: int | None
+    done_bytes: int | None
+    bytes_per_second: float | None
+    eta_seconds: float | None
+    instances: list[FilesUserShape]
+    created_at: str
+    updated_at: str
+
+
 class JoinTokenShape(Shape):
     token: str
     expires_at: str

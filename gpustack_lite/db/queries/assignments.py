@@ -3,7 +3,7 @@
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import cluster
+from gpustack_lite.db.queries import cluster, model_files
 from gpustack_lite.db.tables import Inspection, ModelInstance, Secret, Worker
 from gpustack_lite.lifecycle import State
 from gpustack_lite.wire import AssignedInstance, Assignment
@@ -31,6 +31,7 @@ async def of_worker(session: AsyncSession, worker_id: int) -> Assignment | None:
         revision=worker.assignment_revision,
         instances=tuple(instances),
         inspect=tuple(await _asked(session, worker_id)),
+        files=tuple(model_files.assigned(each) for each in await model_files.of_worker(session, worker_id)),
     )
 
 

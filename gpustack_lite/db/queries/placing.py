@@ -8,7 +8,8 @@ from typing import Any
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import cluster, inspections, learning, moves
+from gpustack_lite.db.queries import cluster, inspections, learning, model_files, moves
+from gpustack_lite.db.queries.model_files import FilesWish
 from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.domain import Claim
 from gpustack_lite.lifecycle import State
@@ -45,6 +46,8 @@ class Place:
     context_length: int | None
     assigned: dict[str, Any]
     measurement_key: str | None = None
+    files: FilesWish | None = None
+    """What it needs of a hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,9 @@ async def _place(session: AsyncSession, place: Place, revision: int, clock: Cloc
     session.add(worker)
     instance.worker_id = place.worker_id
     instance.device_indices = list(place.devices)
-    instance.claim, instance.memory, instance.assigned = place.claim, place.memory, place.assigned
+    files = None if place.files is None else await model_files.ensure(session, place.worker_id, place.files, clock)
+    instance.claim, instance.memory = place.claim, place.memory
+    instance.assigned = place.assigned if files is None else {**place.assigned, "files_id": files.id}
     instance.context_length = place.context_length
     instance.measurement_key, instance.measured = place.measurement_key, None
     instance.holds_claim = True

@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite import lifecycle
-from gpustack_lite.db.queries import cluster, inspections, learning, moves
+from gpustack_lite.db.queries import cluster, inspections, learning, model_files, moves
 from gpustack_lite.db.queries.assignments import is_assigned
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING, State
@@ -38,6 +38,7 @@ async def apply(session: AsyncSession, worker_id: int, report: StatusReport, clo
     topics |= await _bury(session, worker, report, list(placed.values()), clock)
     for facts in report.facts:
         topics |= {"inspections"} if await inspections.answer(session, worker_id, facts, clock) else set()
+    topics |= await model_files.take(session, worker_id, report.files, clock)
     if report.revision > worker.applied_revision:
         worker.applied_revision = report.revision
         session.add(worker)

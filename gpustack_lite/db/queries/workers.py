@@ -7,7 +7,7 @@ from sqlmodel import col, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.documents import worker_document
-from gpustack_lite.db.queries import changes, events, instances, moves
+from gpustack_lite.db.queries import changes, events, instances, model_files, moves
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
 from gpustack_lite.db.tables import Inspection, ModelInstance, Worker, WorkerDevice
@@ -105,6 +105,7 @@ async def remove(session: AsyncSession, worker: Worker, clock: Clock, *, force: 
         await _bury(session, instance, clock)
     await session.exec(delete(WorkerDevice).where(col(WorkerDevice.worker_id) == worker.id))
     await session.exec(delete(Inspection).where(col(Inspection.worker_id) == worker.id))
+    await model_files.remove_of_worker(session, worker.id or 0, clock)
     await events.insert_event(session, clock, "worker_deleted", worker=worker, params={"instances": len(placed)})
     await session.delete(worker)
     await session.flush()

@@ -67,6 +67,7 @@ def _model_files() -> None:
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("revision", sa.String(), nullable=True),
         sa.Column("include", sa.JSON(), nullable=False),
+        sa.Column("format", sa.String(), nullable=True),
         sa.Column("wanted", sa.String(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("said", sa.JSON(), nullable=True),
