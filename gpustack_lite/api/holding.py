@@ -32,8 +32,12 @@ async def add(context: Context, body: FilesCreate, created_by: int) -> dict[str,
 
 
 def _must_be_remote(source: str) -> None:
-    if not sources.parse(source).is_remote:
+    """Raises:
+    Refusal: `files_not_remote`, or how the source is no repository.
+    """
+    if not sources.recognise(source).is_remote:
         raise Refusal("files_not_remote", param="source", source=source)
+    sources.repository(source)
 
 
 async def _worker(session: AsyncSession, ref: str | None) -> Worker:

@@ -20,13 +20,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 的下载在 {size_bytes} 中的 {done_bytes} 处中断，将从该处继续。",
     ),
     "files_no_room": (
-        "The disk of {path} has {free_bytes} free, {needed_bytes} are still to come and {reserve_bytes} are to stay free "
-        "(disk_reserve_bytes): make room for {lacking_bytes}. The download begins by itself then.",
+        "The disk of {path} has {free_bytes} free; {needed_bytes} are still to come and {reserve_bytes} are to stay "
+        "free (disk_reserve_bytes): make room for {lacking_bytes}. The download begins by itself then.",
         "{path} 所在磁盘剩余 {free_bytes}，还需下载 {needed_bytes}，并保留 {reserve_bytes}（disk_reserve_bytes）："
         "请腾出 {lacking_bytes}，之后下载会自动开始。",
     ),
     "files_disk_full": (
-        "The disk of {path} filled up during the download, {free_bytes} are free: make room. It goes on by itself then.",
+        "The disk of {path} filled up during the download, {free_bytes} are free: make room. "
+        "It goes on by itself then.",
         "下载期间 {path} 所在磁盘已满，剩余 {free_bytes}：请腾出空间，之后会自动继续。",
     ),
     "files_disk_error": (
@@ -53,7 +54,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "files_not_remote": (
         "{source} is no source that is fetched: name a repository (huggingface:org/name, modelscope:org/name) "
         "or the https address of a GGUF.",
-        "{source} 不是需要下载的来源：请填写仓库（huggingface:org/name、modelscope:org/name）或 GGUF 文件的 https 地址。",
+        "{source} 不是需要下载的来源：请填写仓库（huggingface:org/name、modelscope:org/name）"
+        "或 GGUF 文件的 https 地址。",
     ),
     "files_which_worker": (
         "Say which worker is to have the files: there are {names}.",

@@ -16,14 +16,14 @@ class Hubs:
         self._repositories = repositories
 
     def wanted(self, files: AssignedFiles) -> Wanted:
-        source = sources.recognise(files.source)
+        source = sources.repository(files.source)
         listing = self._repositories.list_now(source, files.revision)
         return Wanted(source.kind, source.value, listing.commit, wanted(listing, files.include, files.format))
 
     @contextmanager
     def open(self, files: AssignedFiles, commit: str, path: str, offset: int) -> Iterator[Stream]:
         """From the beginning where the other side knows no ranges."""
-        source = sources.recognise(files.source)
+        source = sources.repository(files.source)
         try:
             with self._repositories.stream_now(source, commit, path, offset) as content:
                 yield Stream(offset, content)

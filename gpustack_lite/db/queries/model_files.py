@@ -90,14 +90,14 @@ def assigned(row: ModelFile) -> AssignedFiles:
 async def ensure(
     session: AsyncSession, worker_id: int, wish: FilesWish, clock: Clock, created_by: int | None = None
 ) -> ModelFile:
-    """The row for this wish; one that was paused or is being deleted is wanted again. The Assignment is the caller's."""
+    """The row for this wish; what was paused or is being deleted is wanted again. The Assignment is the caller's."""
     row = next((each for each in await of_worker(session, worker_id) if _wish_of(each) == wish), None)
     if row is not None and row.wanted == "present":
         return row
     now = clock.wall()
     if row is None:
-        told = {"source": wish.source, "revision": wish.revision, "include": list(wish.include), "format": wish.format}
-        row = ModelFile(worker_id=worker_id, **told, created_by=created_by, created_at=now, updated_at=now)
+        row = ModelFile(worker_id=worker_id, source=wish.source, created_by=created_by, created_at=now, updated_at=now)
+        row.revision, row.include, row.format = wish.revision, list(wish.include), wish.format
     row.wanted, row.state, row.said = "present", "waiting", None
     await put(session, row, clock)
     return row
