@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gpustack_lite.api.schemas import public
-from gpustack_lite.db.tables import CustomBackend, Event, ModelRouteRow, UsageRecord
+from gpustack_lite.db.tables import CustomBackend, Event, ModelFile, ModelRouteRow, UsageRecord
 from tests.fakes.clock import START
 from tests.fakes.management import Api
 from tests.fakes.rows import a_device, a_model, a_placed_instance, a_worker, an_instance
@@ -41,6 +41,14 @@ async def cluster(api: Api) -> None:
     await api.add(UsageRecord(**served, started_at=START))
     route = {"targets": [{"model": "gone", "weight": 1}], "created_at": START, "updated_at": START}
     await api.add(ModelRouteRow(name="alias", **route))
+    files = {
+        "source": "huggingface:org/name",
+        "state": "failed",
+        "said": SAID,
+        "created_at": START,
+        "updated_at": START,
+    }
+    await api.add(ModelFile(worker_id=1, **files))
     await api.add(CustomBackend(name="mine", spec=spec, created_at=START))
 
 
@@ -51,6 +59,8 @@ LISTS: list[tuple[str, type[BaseModel]]] = [
     ("instances", public.Listed[public.InstanceShape]),
     ("workers", public.Listed[public.WorkerShape]),
     ("devices", public.Listed[public.DeviceShape]),
+    ("files", public.Listed[public.FilesShape]),
+    ("files?worker=w1&q=org&sort=-source", public.Listed[public.FilesShape]),
     ("keys", public.Listed[public.KeyShape]),
     ("users", public.Listed[public.UserShape]),
     ("events", public.Listed[public.EventShape]),
@@ -65,6 +75,7 @@ ONES: list[tuple[str, type[BaseModel]]] = [
     ("instances/1", public.InstanceShape),
     ("instances/2", public.InstanceShape),
     ("workers/w1", public.WorkerShape),
+    ("files/1", public.FilesShape),
     ("keys/1", public.KeyShape),
     ("requests/r", public.RequestShape),
     ("backends/echo", public.BackendShape),
