@@ -51,7 +51,7 @@ def backend_of(assigned: AssignedInstance) -> Backend:
 async def prepare(
     workshop: Workshop, assigned: AssignedInstance, on_progress: Callable[[Progress], None], on_weights: Note
 ) -> Prepared:
-    """The engine and the files come one after the other, so that each has the whole line.
+    """Files that come from a hub are on their way already: the engine is installed meanwhile.
 
     Raises:
     Refusal: what is missing.
@@ -61,10 +61,13 @@ async def prepare(
     devices = inventory.chosen(assigned.devices)
     if len(devices) < len(assigned.devices):
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
+    source = assigned.source
+    facts = None if assigned.files_id is not None else await workshop.files.for_backend(source, backend)
     version = await _version(workshop, assigned, backend, on_progress, devices)
     check_host(inventory, devices, backend.name, version)
-    source = await _source(workshop, assigned, on_weights)
-    facts = await workshop.files.for_backend(source, backend)
+    if assigned.files_id is not None:
+        source = await workshop.store.path(assigned.files_id, on_weights)
+        facts = await workshop.files.for_backend(source, backend)
     path = facts.path if facts is not None and facts.path else _path_of(source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(read_texts, needs)
@@ -98,13 +101,6 @@ def _text(path: str) -> str | None:
         return content.decode("utf-8") if len(content) <= LONGEST_TEXT else None
     except (OSError, UnicodeDecodeError):
         return None
-
-
-async def _source(workshop: Workshop, assigned: AssignedInstance, on_weights: Note) -> str:
-    """What the model is called here: the path of its files once they are whole."""
-    if assigned.files_id is None:
-        return assigned.source
-    return await workshop.store.path(assigned.files_id, on_weights)
 
 
 async def _version(
