@@ -35,7 +35,7 @@ def _must_be_remote(source: str) -> None:
     """Raises:
     Refusal: `files_not_remote`, or how the source is no repository.
     """
-    if not sources.recognise(source).is_remote:
+    if not sources.is_remote(source):
         raise Refusal("files_not_remote", param="source", source=source)
     sources.repository(source)
 

@@ -441,7 +441,7 @@ def _measurement_key(asked: Asked, estimate: Estimate, build: str) -> str | None
 def _files(asked: Asked, worker: Worker) -> FilesWish | None:
     """A simulated worker holds none: the echo engine opens no file, and nobody wants its disk filled."""
     model, facts = asked.model, asked.of_model.known.facts.get(worker.id or 0)
-    is_remote = sources.recognise(model.source).is_remote
+    is_remote = sources.is_remote(model.source)
     if not is_remote or worker.simulated or not asked.backend.needs_files:
         return None
     form = facts.format if facts is not None and facts.format in {"gguf", "hf"} else None
@@ -450,7 +450,7 @@ def _files(asked: Asked, worker: Worker) -> FilesWish | None:
 
 def _source(asked: Asked, worker: Worker) -> str:
     """The path on that worker where one is known; what the user wrote where the backend does without."""
-    if sources.recognise(asked.model.source).is_remote:
+    if sources.is_remote(asked.model.source):
         return asked.model.source
     facts: ModelFacts | None = asked.of_model.known.facts.get(worker.id or 0)
     return facts.path if facts is not None and facts.path else asked.model.source
