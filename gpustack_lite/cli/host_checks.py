@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from backends.compatibility import Host, Verdict, of_driver, order, verdict
+from backends.compatibility import JUDGED, Host, Verdict, of_driver, order, verdict
 from gpustack_lite.cli.checks import Check, Status
 from gpustack_lite.cli.host_facts import Engine, Facts
 from gpustack_lite.domain import Params, Sentence
@@ -116,9 +116,10 @@ def of_engines(facts: Facts) -> Iterator[Check]:
         name = f"{engine.version.backend} {engine.version.version}"
         host, ours = Host.of(facts.host.model_dump(), facts.name), engine.version
         chips = {each.chip: each.compute_capability for each in facts.devices if each.kind in ours.device_kinds}
-        for chip, compute in sorted(chips.items()):
+        for chip, compute in sorted(chips.items()) if ours.backend in JUDGED else ():
             yield _verdict(name, verdict(host, chip, ours.backend, ours.version, compute=compute))
-        yield _seen_by(facts, engine, name)
+        if engine.told or engine.why_not is not None:
+            yield _seen_by(facts, engine, name)
 
 
 def _seen_by(facts: Facts, engine: Engine, name: str) -> Check:

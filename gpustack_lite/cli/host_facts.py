@@ -6,25 +6,28 @@ import os
 import re
 import resource
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from backends import registry
-from gpustack_lite.domain import BackendVersion, Device
+from backends.mindie_install import SERVER
+from gpustack_lite.domain import BackendVersion, Device, DeviceKind
 from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.ports import Answer, Ports
 from gpustack_lite.settings import Settings
 from gpustack_lite.wire import HostReport, ToolReport
-from worker import engines
+from worker import engines, found_engines
 from worker.devices import cgroup
 from worker.devices.detect import Inventory
 from worker.devices.host import version_texts
 
 REACH_SECONDS = 4.0
 ENGINE_SECONDS = 60.0
+ON_ACCELERATORS = frozenset({"vllm", "vllm_ascend", "sglang", "mindie"})
+"""Engines that use the accelerators through torch or CANN."""
 _ASK_TORCH = """
 import importlib, importlib.metadata as metadata, json
 told = {}
@@ -190,14 +193,32 @@ def _engines(settings: Settings, ports: Ports, devices: Sequence[Device]) -> tup
     kinds = {each.kind for each in devices} - {"cpu"}
     made = [version for name in registry.names() for version in registry.find(name).versions()]
     there = [found for each in made if (found := engines.installed(each, settings.data_dir, ports)) is not None]
-    ours = [each for each in (*there, *engines.find_on_path(ports)) if each.device_kinds & kinds]
-    return tuple(_asked_engine(settings, ports, each) for each in ours)
+    mindie = found_engines.mindie(settings.ascend_root, os.environ, shutil.which(SERVER))
+    ours = [each for each in (*there, *mindie) if each.backend in ON_ACCELERATORS and each.device_kinds & kinds]
+    return (*(_asked_engine(settings, ports, each) for each in ours), *_vllm_on_path(settings, ports, kinds))
+
+
+def _vllm_on_path(settings: Settings, ports: Ports, kinds: Collection[DeviceKind]) -> tuple[Engine, ...]:
+    """As in vLLM-Ascend's images: which of the two it is, and of which version, its own Python says."""
+    path = shutil.which("vllm")
+    if path is None:
+        return ()
+    version = BackendVersion("vllm", "path", frozenset(kinds), "path", installed=True, executable=path)
+    return (named(_asked_engine(settings, ports, version)),)
+
+
+def named(engine: Engine) -> Engine:
+    for backend in ("vllm_ascend", "vllm"):
+        if found := engine.told.get(backend):
+            return replace(engine, version=replace(engine.version, backend=backend, version=f"path-{found}"))
+    return engine
 
 
 def _asked_engine(settings: Settings, ports: Ports, version: BackendVersion) -> Engine:
+    """Of an engine that is no Python program nothing is asked."""
     python = python_of(version.executable)
     if python is None:
-        return Engine(version, why_not="no Python beside it")
+        return Engine(version)
     root = settings.ascend_root
     files = [str(root / "ascend-toolkit/set_env.sh"), str(root / "nnal/atb/set_env.sh")]
     env = {**os.environ, "PYTHON": python, "ASKED": _ASK_TORCH}

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack_lite.cli.checks import Check
 from gpustack_lite.cli.host_checks import judged
-from gpustack_lite.cli.host_facts import Engine, Facts, Link, Reached, links_in, told_by
+from gpustack_lite.cli.host_facts import Engine, Facts, Link, Reached, links_in, named, told_by
 from gpustack_lite.domain import BackendVersion, Device
 from gpustack_lite.messages import CATALOGUE, text
 from gpustack_lite.ports import Answer
@@ -186,6 +186,18 @@ def test_every_sentence_is_filled() -> None:
 def test_the_cards_addresses_are_read_from_hccn_conf() -> None:
     found = list(links_in("address_0=192.0.2.10\nnetmask_0=255.255.255.0\naddress_1=192.0.2.11\n", [0, 1, 2]))
     assert [each.ip for each in found] == ["192.0.2.10", "192.0.2.11", None]
+
+
+def test_a_vllm_on_path_is_named_by_what_its_own_python_says() -> None:
+    found = Engine(BUILD, {"vllm": "0.23.0", "vllm_ascend": "0.23.0rc1"})
+    assert (named(found).version.backend, named(found).version.version) == ("vllm_ascend", "path-0.23.0rc1")
+    assert named(Engine(BUILD, why_not="x")).version == BUILD
+
+
+def test_an_engine_without_a_python_is_held_against_the_host_alone() -> None:
+    mindie = replace(BUILD, backend="mindie", version="path-2.2.RC1")
+    found = problems(replace(GOOD, engines=(Engine(mindie),)))
+    assert found == {"mindie path-2.2.RC1": ("fail", "cann_differs")}
 
 
 def test_an_engine_that_warns_before_it_answers_is_heard() -> None:
