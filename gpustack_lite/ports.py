@@ -30,6 +30,9 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 class Clock(Protocol):
     def monotonic(self) -> float: ...
     def wall(self) -> datetime: ...
+    def unix(self) -> float:
+        """The wall's time in seconds since 1970."""
+
     async def sleep(self, seconds: float) -> None: ...
     def pause(self, seconds: float) -> None:
         """Sleep in a thread that has no event loop."""
@@ -172,6 +175,8 @@ class Processes(Protocol):
 
 class SystemClock:
     monotonic = staticmethod(time.monotonic)
+
+    unix = staticmethod(time.time)
 
     def wall(self) -> datetime:
         return datetime.now(UTC)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 
@@ -12,7 +12,8 @@ from gpustack_lite.gateway import flight, rows
 from gpustack_lite.gateway.call import ClientGone
 from gpustack_lite.gateway.flight import Flight, Slot
 from gpustack_lite.gateway.limits import UNLIMITED, Hold
-from gpustack_lite.gateway.rows import Row, storable
+from gpustack_lite.gateway.rows import Common, Commons, End, Stamps, storable
+from gpustack_lite.gateway.spending import Spent
 from gpustack_lite.gateway.sse import EventFilter
 from gpustack_lite.ports import Clock
 from gpustack_lite.wire import Credential
@@ -22,44 +23,43 @@ MOST_ROWS = 100_000
 """In memory, while the disk takes none."""
 CLIENT_GONE = 499
 """nginx's status for a client that left; no client ever sees it."""
+_UNFINISHED = b',"seconds":0.0,"status":%d}' % CLIENT_GONE
 REFUSED_PER_SECOND, REFUSED_AT_ONCE = 20.0, 500.0
 """Rows of requests that reached no engine: a flood of refusals must fill nobody's disk."""
 
 
-@dataclass(slots=True, eq=False)
 class Entry:
     """Filled while the request runs. Until `reach` no engine saw it."""
 
-    request_id: str
-    credential: Credential
-    model: str
-    path: str
-    started_at: datetime
-    started: float
     hold: Hold = UNLIMITED
+    public_name: str | None = None
+    is_stream = False
     shown_id: str | None = None
     """What the client saw as X-Request-ID, where that was its own."""
-    flight: Flight | None = None
+    instance_id: int | None = None
+    worker: str | None = None
     first_content: float | None = None
-    status: int = CLIENT_GONE
+    status = CLIENT_GONE
     cause: str | None = "client_gone"
     usage: Usage | None = None
     events: EventFilter | None = None
     cut: Callable[[Refusal], None] | None = None
     """Ends the request, wherever it is: with a refusal, or a stream with its error event and a broken end."""
-    public_name: str | None = None
-    is_stream: bool = False
     queued_seconds: float | None = None
     audio_seconds: float | None = None
     images: int | None = None
-    worker: str | None = None
     slot: Slot | None = None
-    _instance_id: int | None = None
+    _beginning: bytes | None = None
     _told_usage: Usage | None = None
 
-    @property
-    def instance_id(self) -> int | None:
-        return self._instance_id
+    def __init__(self, ledger: "Ledger", request_id: str, credential: Credential, model: str, path: str) -> None:
+        self._ledger = ledger
+        self.request_id = request_id
+        self.credential = credential
+        self.model = model
+        self.path = path
+        self.started = ledger.now()
+        self.started_at = ledger.stamps.now()
 
     def asks_for(self, name: str, *, is_stream: bool) -> None:
         """What the client wants, in its own words."""
@@ -68,18 +68,24 @@ class Entry:
 
     def reach(self, instance_id: int, worker: str = "") -> None:
         """An engine is asked now: if we are killed from here on, there is a row all the same."""
-        self._instance_id = instance_id
+        self.instance_id = instance_id
         self.worker = worker or None
-        if self.flight is not None:
-            before, self.slot = self.slot, self.flight.begin(rows.encode(self.row(self.started)))
+        self.record(self._ledger.commons.text(self._common()))
+
+    def record(self, common: bytes) -> None:
+        """The same where what many such requests have in common is spelt already."""
+        beginning = self._beginning = rows.begun(self.request_id, self.started_at, common)
+        flight = self._ledger.flight
+        if flight is not None:
+            before, self.slot = self.slot, flight.begin(beginning + _UNFINISHED)
             if before is not None:
-                self.flight.free(before)
+                flight.free(before)
 
     def reached_nobody(self) -> None:
         """The engine that was to be asked never heard of it."""
-        self._instance_id = self.worker = None
-        if self.flight is not None and self.slot is not None:
-            self.flight.free(self.slot)
+        self.instance_id = self.worker = self._beginning = None
+        if self._ledger.flight is not None and self.slot is not None:
+            self._ledger.flight.free(self.slot)
             self.slot = None
 
     @property
@@ -129,47 +135,61 @@ class Entry:
         elif isinstance(error, Exception) and not isinstance(error, ClientGone):
             self.end(500, "internal_error")
 
-    def row(self, now: float) -> Row:
-        """One call by position: this runs twice for each request."""
-        events, cause, credential, instance_id = self.events, self.cause, self.credential, self._instance_id
-        first, public_name = self.first_content, self.public_name
-        usage = self.usage or (events.usage if events is not None else None)
-        if usage is None:
-            prompt = cached = reasoning = None
-            completion = self.frames if cause is not None else None
-        else:
-            prompt, completion = usage.prompt_tokens, usage.completion_tokens
-            cached, reasoning = usage.cached_tokens, usage.reasoning_tokens
-        return Row(
-            self.request_id,
+    # --- the row
+
+    def text(self, now: float) -> bytes:
+        beginning = self._beginning
+        if beginning is None:
+            common = self._ledger.commons.text(self._common())
+            beginning = rows.begun(self.request_id, self.started_at, common)
+        return rows.ended(beginning, self._end(now))
+
+    def _common(self) -> Common:
+        credential, public_name = self.credential, self.public_name
+        return Common(
             self.model,
             self.path,
-            self.started_at,
-            microseconds(now - self.started),
-            self.status,
-            (credential.id or None) if credential.kind != "session" else None,
+            key_id_of(credential),
             credential.user_id,
-            instance_id,
-            None if first is None else microseconds(first - self.started),
-            cause,
-            prompt,
-            completion,
-            cached,
-            reasoning,
-            cause is not None and self._is_partial(usage),
+            self.instance_id,
             None if public_name == self.model else public_name,
             self.is_stream,
-            self.queued_seconds,
-            self.audio_seconds,
-            self.images,
             self.shown_id,
             self.worker,
         )
 
-    def _is_partial(self, usage: Usage | None) -> bool:
-        if self._instance_id is None:
+    @property
+    def _counted(self) -> Usage:
+        found = self.found_usage
+        return Usage(None, self.frames if self.cause is not None else None) if found is None else found
+
+    def _end(self, now: float) -> End:
+        first, cause = self.first_content, self.cause
+        return End(
+            microseconds(now - self.started),
+            self.status,
+            *self._counted,
+            None if first is None else microseconds(first - self.started),
+            cause,
+            cause is not None and self._is_partial(),
+            self.queued_seconds,
+            self.audio_seconds,
+            self.images,
+        )
+
+    def _is_partial(self) -> bool:
+        if self.instance_id is None:
             return False
-        return self.status == CLIENT_GONE or (usage is None and self.events is not None)
+        return self.status == CLIENT_GONE or (self.found_usage is None and self.events is not None)
+
+    def spent(self) -> Spent:
+        """The part of the row that budgets are about."""
+        credential, at = self.credential, datetime.fromisoformat(self.started_at.decode())
+        return Spent(self.model, at, key_id_of(credential), credential.user_id, *self._counted[:2])
+
+
+def key_id_of(credential: Credential) -> int | None:
+    return (credential.id or None) if credential.kind != "session" else None
 
 
 def microseconds(seconds: float) -> float:
@@ -196,65 +216,64 @@ class Allowance:
         return True
 
 
-@dataclass(slots=True)
 class Ledger:
     """Rows that are not on disk yet. `on_row` is told that there is one, so that somebody writes it soon."""
 
-    clock: Clock
-    on_row: Callable[[], None]
-    flight: Flight | None = None
-    in_flight: int = 0
-    dropped_rows: int = 0
-    refused_unrecorded: int = 0
-    note: Callable[[Row], None] = lambda _: None
-    """Is told of each row, for the budgets."""
-    running: dict[str, set[Entry]] = field(default_factory=dict)
-    """Requests in flight by the digest of their credential."""
-    _rows: list[tuple[bytes, Slot | None]] = field(default_factory=list)
-    _refused: Allowance = field(default_factory=lambda: Allowance(REFUSED_PER_SECOND, REFUSED_AT_ONCE))
+    def __init__(self, clock: Clock, on_row: Callable[[], None], flight: Flight | None = None) -> None:
+        self.clock = clock
+        self.now = clock.monotonic
+        self.stamps = Stamps(clock.unix)
+        self.commons = Commons()
+        self.on_row = on_row
+        self.flight = flight
+        self.dropped_rows = 0
+        self.refused_unrecorded = 0
+        self.note: Callable[[Entry], None] = lambda _: None
+        """Is told of each request that has ended, for the budgets."""
+        self.running: set[Entry] = set()
+        self._rows: list[tuple[bytes, Slot | None]] = []
+        self._refused = Allowance(REFUSED_PER_SECOND, REFUSED_AT_ONCE)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self.running)
 
     def open(
-        self,
-        request_id: str,
-        credential: Credential,
-        model: str,
-        path: str,
-        hold: Hold = UNLIMITED,
-        *,
-        shown_id: str | None = None,
+        self, request_id: str, credential: Credential, model: str, path: str, *, shown_id: str | None = None
     ) -> "Open":
         """For `with`: the row is written when it is left, and the hold is given back, whatever the reason."""
-        now = self.clock.monotonic()
-        shown = None if shown_id == request_id else shown_id
-        entry = Entry(request_id, credential, model, path, self.clock.wall(), now, hold, shown, self.flight)
+        entry = Entry(self, request_id, credential, model, path)
+        if shown_id != request_id:
+            entry.shown_id = shown_id
         return Open(self, entry)
 
+    def left(self, entry: Entry) -> None:
+        """The request has ended, and what it held is free."""
+        self.running.discard(entry)
+        if entry.hold is not UNLIMITED:
+            entry.hold.leave(entry.tokens)
+        self.close(entry)
+
     def close(self, entry: Entry) -> None:
-        now = self.clock.monotonic()
+        now = self.now()
         if entry.instance_id is None and not self._refused.take(now):
             self.refused_unrecorded += 1
             return
         if len(self._rows) >= MOST_ROWS:
             self._drop(entry)
             return
-        row = entry.row(now)
-        self.note(row)
-        text = rows.encode(row)
+        self.note(entry)
+        text = entry.text(now)
         slot = None if self.flight is None else self.flight.finish(entry.slot, text)
         self._rows.append((text, slot))
-        self.on_row()
+        if len(self._rows) == 1:
+            self.on_row()
 
     def _drop(self, entry: Entry) -> None:
         self.dropped_rows += 1
         log.error("usage_not_kept", extra={"dropped_rows": self.dropped_rows})
         if self.flight is not None and entry.slot is not None:
             self.flight.free(entry.slot)
-
-    def ended(self, entry: Entry) -> None:
-        entries = self.running[entry.credential.digest]
-        entries.discard(entry)
-        if not entries:
-            del self.running[entry.credential.digest]
 
     def waiting(self) -> list[bytes]:
         """As JSON, oldest first."""
@@ -267,6 +286,8 @@ class Ledger:
                 if slot is not None:
                     self.flight.free(slot)
         del self._rows[:count]
+        if self._rows:
+            self.on_row()
 
 
 @dataclass(slots=True)
@@ -281,19 +302,13 @@ class Open:
         return Again(self)
 
     def __enter__(self) -> Entry:
-        self.ledger.in_flight += 1
-        self.ledger.running.setdefault(self.entry.credential.digest, set()).add(self.entry)
+        self.ledger.running.add(self.entry)
         return self.entry
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        self.ledger.in_flight -= 1
-        self.ledger.ended(self.entry)
         if error is not None:
             self.entry.broke(error)
-        hold = self.entry.hold
-        if hold is not UNLIMITED:
-            hold.leave(self.entry.tokens)
-        self.ledger.close(self.entry)
+        self.ledger.left(self.entry)
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from gpustack_lite.calendars import Period
 from gpustack_lite.domain import Sentence
@@ -11,9 +11,8 @@ from gpustack_lite.errors import Param
 from gpustack_lite.gateway import spending
 from gpustack_lite.gateway.answers import Field, Later
 from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
-from gpustack_lite.gateway.rows import Row
 from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others
-from gpustack_lite.gateway.spending import Spending
+from gpustack_lite.gateway.spending import Spending, Spent
 from gpustack_lite.gateway.windows import KEPT_SECONDS
 from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute, RoutesReply
 
@@ -34,6 +33,11 @@ class Subject(NamedTuple):
     whom: str
     name: str
     limits: Limits
+
+
+class Spender(Protocol):
+    def spent(self) -> Spent:
+        """What a request used, in the end."""
 
 
 class LimitReached(Later):
@@ -230,11 +234,11 @@ class Limiter:
         if now - self._first_heard_at >= INHERITED_SECONDS:
             self.spending.disinherit()
 
-    def note(self, row: Row) -> None:
-        """A request has ended, and this is its row."""
+    def note(self, ended: Spender) -> None:
+        """A request has ended."""
         if self._budgeted:
-            tokens = (row.prompt_tokens or 0) + (row.completion_tokens or 0)
-            self.spending.note(row, tokens, self._budgeted.intersection(spending.subjects_of(row)))
+            row = ended.spent()
+            self.spending.note(row, self._budgeted.intersection(spending.subjects_of(row)))
 
     def were_taken(self, rows: Iterable[bytes]) -> None:
         """The server has these rows on its disk."""

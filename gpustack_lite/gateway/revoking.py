@@ -21,12 +21,12 @@ class Revoker:
     def look(self) -> None:
         """Call a few times a second: what it finds is over within that time."""
         now = self._wall()
-        for digest in tuple(self._ledger.running):
-            if (why := credentials.why_not(self._find(digest), now)) is not None:
-                self._end(digest, why.code)
+        for credential in {entry.credential.digest for entry in self._ledger.running}:
+            if (why := credentials.why_not(self._find(credential), now)) is not None:
+                self._end(credential, why.code)
 
     def _end(self, digest: str, why: str) -> None:
-        entries = tuple(self._ledger.running.get(digest, ()))
+        entries = [entry for entry in self._ledger.running if entry.credential.digest == digest]
         for entry in entries:
             if entry.cut is not None:
                 cut, entry.cut = entry.cut, None

@@ -1,7 +1,12 @@
-"""One request's row as a gateway writes it: the JSON of `wire.UsageRow`, made in about a microsecond."""
+"""One request's row as a gateway writes it: the JSON of `wire.UsageRow`, in parts that are each made once.
+
+What many requests have in common is kept as text; what one request begins with is written when it reaches an engine,
+and its end when it ends.
+"""
 
 import re
-from datetime import datetime
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -38,6 +43,37 @@ class Row(msgspec.Struct, omit_defaults=True):
     worker: str | None = None
 
 
+class Common(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
+    """The fields of a Row that many requests share."""
+
+    model: str
+    path: str
+    key_id: int | None = None
+    user_id: int | None = None
+    instance_id: int | None = None
+    public_name: str | None = None
+    is_stream: bool = False
+    shown_id: str | None = None
+    worker: str | None = None
+
+
+class End(msgspec.Struct, omit_defaults=True, gc=False):
+    """Those that are known when it has ended."""
+
+    seconds: float
+    status: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    ttft_seconds: float | None = None
+    cause: str | None = None
+    partial: bool = False
+    queued_seconds: float | None = None
+    audio_seconds: float | None = None
+    images: int | None = None
+
+
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Row).decode
 
@@ -48,6 +84,48 @@ def decode(text: bytes) -> Row | None:
         return _decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def begun(request_id: str, started_at: bytes, common: bytes) -> bytes:
+    """All that is known at the beginning, without the brace at its end. An id of ours needs no escaping."""
+    return b'{"request_id":"%s","started_at":"%s",%s' % (request_id.encode(), started_at, common)
+
+
+def ended(beginning: bytes, end: End) -> bytes:
+    return b"%s,%s" % (beginning, encode(end)[1:])
+
+
+class Commons:
+    """The text of each Common, made once; without its braces."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self._texts: dict[Common, bytes] = {}
+        self._most = most
+
+    def text(self, common: Common) -> bytes:
+        found = self._texts.get(common)
+        if found is None:
+            if len(self._texts) >= self._most:
+                self._texts.clear()
+            found = self._texts[common] = encode(common)[1:-1]
+        return found
+
+
+class Stamps:
+    """Times as rows spell them; of each second the text is made once."""
+
+    def __init__(self, unix: Callable[[], float]) -> None:
+        self._unix = unix
+        self._second = 0
+        self._text = b""
+
+    def now(self) -> bytes:
+        now = self._unix()
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+        return b"%s.%06dZ" % (self._text, (now - second) * 1e6)
 
 
 def storable(name: str) -> str:

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from gpustack_lite.gateway.rows import Row
-
 QUARTER_SECONDS = 900
 """Every time zone of today begins its days at a quarter of an hour of UTC."""
 
@@ -41,7 +39,7 @@ def _read(row: bytes) -> Spent | None:
         return None
 
 
-def subjects_of(row: Spent | Row) -> tuple[str, ...]:
+def subjects_of(row: Spent) -> tuple[str, ...]:
     """Whose limits a row counts against."""
     key = () if row.key_id is None else (f"key:{row.key_id}",)
     user = () if row.user_id is None else (f"user:{row.user_id}",)
@@ -97,9 +95,9 @@ class Spending:
         self.on_server: Mapping[str, Mapping[str, int]] = {}
         self._pending, self._taken, self._asked, self._inherited = Tally(), Tally(), Tally(), Tally()
 
-    def note(self, row: Spent | Row, tokens: int, subjects: Iterable[str]) -> None:
+    def note(self, row: Spent, subjects: Iterable[str]) -> None:
         for subject in subjects:
-            self._pending.add(subject, row.started_at, tokens)
+            self._pending.add(subject, row.started_at, row.tokens)
 
     def was_taken(self, row: Spent, subjects: Iterable[str]) -> None:
         for subject in subjects:

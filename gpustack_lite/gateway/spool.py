@@ -12,6 +12,7 @@ from gpustack_lite.ports import Disk, Identity, Processes
 log = logging.getLogger(__name__)
 KIND, SUFFIX = "usage", ".spool"
 MOST_BYTES = 256 * 1024**2
+MOST_KEPT_ROWS = 10_000
 
 
 class Spool:
@@ -33,6 +34,10 @@ class Spool:
         self._current_bytes = 0
         self._waiting_bytes = 0
         self._has_failed = False
+        self._bytes: dict[str, int] = {}
+        """Of our own files by name."""
+        self._kept: dict[str, list[bytes] | None] = {}
+        """Their rows: nobody need read them back, until there are too many."""
         self._lock = threading.RLock()
         self.waiting_rows = 0
         self.dropped_rows = 0
@@ -49,13 +54,13 @@ class Spool:
         """
         if texts:
             with self._lock:
-                self._append(b"".join(encode(text) for text in texts), len(texts))
+                self._append(b"".join([encode(text) for text in texts]), texts)
 
-    def _append(self, lines: bytes, count: int) -> None:
+    def _append(self, lines: bytes, texts: Sequence[bytes]) -> None:
         if self._has_failed:
             self.seal()
         if self._waiting_bytes + len(lines) > self._most_bytes:
-            self.dropped_rows += count
+            self.dropped_rows += len(texts)
             log.error("usage_spool_full", extra={"dropped_rows": self.dropped_rows, "limit_bytes": self._most_bytes})
             return
         self._has_failed = True  # until it has not: half a line at the end would spoil the next one
@@ -63,7 +68,16 @@ class Spool:
         self._disk.append(self._current, lines)
         self._has_failed = False
         self._waiting_bytes += len(lines)
-        self.waiting_rows += count
+        self.waiting_rows += len(texts)
+        self._keep(self._current.name, len(lines), texts)
+
+    def _keep(self, name: str, size: int, texts: Sequence[bytes]) -> None:
+        self._bytes[name] = self._bytes.get(name, 0) + size
+        kept = self._kept.setdefault(name, [])
+        if kept is not None:
+            kept.extend(texts)
+        if self.waiting_rows > MOST_KEPT_ROWS:
+            self._kept = dict.fromkeys(self._kept)
 
     def seal(self) -> None:
         """What was written until now can be delivered; what comes goes into another file."""
@@ -84,7 +98,8 @@ class Spool:
 
     def read(self, path: Path) -> list[bytes]:
         """The rows as the JSON they were written as."""
-        return decode(self._disk.read(path) or b"", path)
+        kept = self._kept.get(path.name)
+        return kept if kept is not None else decode(self._disk.read(path) or b"", path)
 
     def ids_by(self, writer: Identity) -> set[str]:
         """The requests of which this process wrote rows that wait still."""
@@ -93,11 +108,11 @@ class Spool:
         return {row.request_id for row in found if row is not None}
 
     def remove(self, path: Path, count: int) -> None:
-        size = len(self._disk.read(path) or b"")
         self._disk.remove(path)
         if writer_of(path.name) == self._me:
             with self._lock:
-                self._waiting_bytes = max(0, self._waiting_bytes - size)
+                self._kept.pop(path.name, None)
+                self._waiting_bytes -= self._bytes.pop(path.name, 0)
                 self.waiting_rows = max(0, self.waiting_rows - count)
 
 

@@ -19,6 +19,9 @@ class ManualClock:
     def wall(self) -> datetime:
         return START + timedelta(seconds=self.seconds - 1000.0)
 
+    def unix(self) -> float:
+        return self.wall().timestamp()
+
     async def sleep(self, seconds: float) -> None:
         """Time passes at once."""
         self.advance(seconds)

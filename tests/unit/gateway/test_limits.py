@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpustack_lite.gateway import answers
 from gpustack_lite.gateway.limits import ASSUMED_ANSWER_TOKENS, UNLIMITED, Hold, Limiter, LimitReached, Subject
-from gpustack_lite.gateway.rows import Row, encode
+from gpustack_lite.gateway.rows import encode
 from gpustack_lite.gateway.spending import Spent
 from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute, Serving
 from tests.fakes.clock import ManualClock
@@ -185,11 +185,15 @@ def test_a_limit_that_changed_holds_for_the_next_request() -> None:
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
-def row(tokens: int, at: datetime, key_id: int = 7) -> Row:
-    return Row(
-        request_id="r", key_id=key_id, user_id=2, model="tiny", path="/v1", started_at=at, seconds=1, status=200,
-        prompt_tokens=tokens,
-    )  # fmt: skip
+class Used(Spent):
+    """A request that has ended."""
+
+    def spent(self) -> Spent:
+        return self
+
+
+def row(tokens: int, at: datetime, key_id: int = 7) -> Used:
+    return Used(key_id=key_id, user_id=2, model="tiny", started_at=at, prompt_tokens=tokens)
 
 
 def test_a_budget_that_is_used_up_is_a_quota_until_its_day_ends_in_its_zone() -> None:

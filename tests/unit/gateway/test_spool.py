@@ -59,6 +59,20 @@ def test_rows_can_be_delivered_once_they_are_sealed(mine: Spool) -> None:
     assert mine.waiting_rows == 3
 
 
+def test_our_own_rows_need_not_be_read_back_until_they_are_many(mine: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine.append([row(1), row(2)])
+    mine.seal()
+    monkeypatch.setattr(SystemDisk, "read", None)
+    assert waiting(mine) == ["r1", "r2"]
+    monkeypatch.undo()
+    monkeypatch.setattr(spool, "MOST_KEPT_ROWS", 2)
+    mine.append([row(3)])
+    mine.append([row(4)])
+    mine.seal()
+    assert mine._kept == {path.name: None for path in mine.deliverable()}
+    assert waiting(mine) == ["r1", "r2", "r3", "r4"]
+
+
 def test_delivered_rows_are_gone(mine: Spool) -> None:
     mine.append([row(1)])
     mine.seal()
@@ -82,12 +96,11 @@ def test_what_a_dead_gateway_left_is_taken_over_and_what_a_living_one_writes_is_
     assert waiting(Spool(tmp_path, SystemDisk(), Living(ME), ME)) == ["r1"]
 
 
-def test_a_torn_tail_costs_no_row_but_its_own(mine: Spool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    mine.append([row(1), row(2), row(3)])
+def test_a_torn_tail_costs_no_row_but_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Spool(tmp_path, SystemDisk(), Living(), OTHER).append([row(1), row(2), row(3)])
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-20])
-    mine.seal()
-    assert waiting(mine) == ["r1", "r2"]
+    assert waiting(Spool(tmp_path, SystemDisk(), Living(ME), ME)) == ["r1", "r2"]
     assert "usage_spool_damaged" in caplog.text
 
 
