@@ -41,7 +41,7 @@ class Learned:
 
     def begin(self, asked: Asked) -> tuple[int, Flight | None]:
         chosen = self._balancer.choose(self._route, self._endpoints, asked, self._in_flight)
-        flight = self._balancer.began(self._route, chosen, asked, self._in_flight[chosen.instance_id])
+        flight = self._balancer.began(self._route, chosen, asked)
         self._in_flight[chosen.instance_id] += 1
         return chosen.instance_id - 1, flight
 

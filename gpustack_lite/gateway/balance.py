@@ -97,7 +97,7 @@ class Replica:
     answered_at: float = 0.0
     """When this attempt's engine last answered anything; 0.0 before it did."""
     learned_at: float = 0.0
-    flights: dict[int, "Flight"] = field(default_factory=dict)
+    flights: "set[Flight]" = field(default_factory=set)
 
     def alone_seconds(self, new_tokens: float, answer_tokens: float) -> float:
         return self.overhead_seconds + new_tokens * self.prompt_token_seconds + answer_tokens * self.token_seconds
@@ -123,28 +123,49 @@ class Habits:
         return ask.prompt_bytes * per_byte + (ask.most_tokens or 0)
 
 
-@dataclass(slots=True, eq=False)
 class Flight:
-    """One request at its replica. Seconds are as predicted when it began."""
+    """One request at its replica. Seconds are as predicted when it began.
 
-    id: int
-    model: str
-    endpoint: Endpoint
-    began: float
-    ahead: int
-    new_tokens: float
-    cached_tokens: float
-    answer_tokens: float
-    first_seconds: float
-    """Until the first token, if everything before it were done first."""
-    alone_seconds: float
-    work_ahead: float
-    ask_bytes: int
-    most_tokens: int | None
-    is_stream: bool
-    marks: Chain
-    answer: "Answer | None" = None
-    """Set when the head of the answer has come."""
+    `first_seconds` is until the first token, if everything before it were done first; `answer` is set when the head of
+    the answer has come.
+    """
+
+    __slots__ = (
+        "alone_seconds",
+        "answer",
+        "answer_tokens",
+        "ask_bytes",
+        "began",
+        "cached_tokens",
+        "endpoint",
+        "first_seconds",
+        "is_stream",
+        "marks",
+        "model",
+        "most_tokens",
+        "new_tokens",
+        "work_ahead",
+    )
+
+    def __init__(self, model: str, endpoint: Endpoint, ask: Asks, began: float, marks: Chain) -> None:
+        self.model = model
+        self.endpoint = endpoint
+        self.ask_bytes = ask.prompt_bytes
+        self.most_tokens = ask.most_tokens
+        self.is_stream = ask.is_stream
+        self.began = began
+        self.marks = marks
+        self.answer: Answer | None = None
+
+    def predict(self, replica: "Replica", habits: "Habits", cached_tokens: float, elsewhere: int) -> None:
+        """`elsewhere` others are in flight there by way of other gateways."""
+        self.cached_tokens = cached_tokens
+        self.new_tokens = new = max(1.0, habits.prompt_tokens(self.ask_bytes) - cached_tokens)
+        self.answer_tokens = answer = habits.expected_tokens(self.most_tokens)
+        first = replica.overhead_seconds + new * replica.prompt_token_seconds
+        self.alone_seconds = alone = first + answer * replica.token_seconds
+        self.work_ahead = work = replica.work_seconds + elsewhere * alone
+        self.first_seconds = work + first
 
 
 class Answer(Protocol):
@@ -153,6 +174,9 @@ class Answer(Protocol):
     @property
     def heard_at(self) -> float:
         """When the last byte came; now, where it is our own reader that is slow."""
+
+
+_NO_MARKS: tuple[bytes | bytearray | None, Chain] = (None, ())
 
 
 class Balancer:
@@ -168,8 +192,7 @@ class Balancer:
         """Thought to be stuck: taken only where there is no other."""
         self._prefixes = Prefixes()
         self._choices = 0
-        self._flights = 0
-        self._marks: tuple[bytes | bytearray | None, Chain] = (None, ())
+        self._marks = _NO_MARKS
 
     # --- choosing
 
@@ -246,50 +269,35 @@ class Balancer:
 
     # --- what is in flight
 
-    def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks, ahead: int) -> Flight:
-        """`endpoint` is given this request; `ahead` others are in flight there."""
-        now, id_ = self.now(), endpoint.instance_id
-        habits, replica = self._habits(route.name), self.known(endpoint)
+    def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks) -> Flight:
+        """`endpoint` is given this request."""
+        habits, replica, id_ = self._habits(route.name), self.known(endpoint), endpoint.instance_id
         marks = self._marks_of(route, ask) if len(route.endpoints) > 1 else ()
-        self._marks = None, ()
-        cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0)) if marks else 0.0
-        new = max(1.0, habits.prompt_tokens(ask.prompt_bytes) - cached)
-        answer = habits.expected_tokens(ask.most_tokens)
-        alone = replica.alone_seconds(new, answer)
-        work = replica.work_seconds + self.elsewhere.get(id_, 0) * alone
-        replica.work_seconds += alone
+        cached = 0.0
+        if marks:
+            cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0))
+            self._prefixes.note(marks, id_)
+        self._marks = _NO_MARKS
+        flight = Flight(route.name, endpoint, ask, self.now(), marks)
+        flight.predict(replica, habits, cached, self.elsewhere.get(id_, 0))
+        replica.work_seconds += flight.alone_seconds
         replica.chosen_at = self._choices
-        self._flights += 1
-        self._prefixes.note(marks, id_)
-        flight = Flight(
-            id=self._flights,
-            model=route.name,
-            endpoint=endpoint,
-            began=now,
-            ahead=ahead + self.elsewhere.get(id_, 0),
-            new_tokens=new,
-            cached_tokens=cached,
-            answer_tokens=answer,
-            first_seconds=work + replica.alone_seconds(new, 0.0),
-            alone_seconds=alone,
-            work_ahead=work,
-            ask_bytes=ask.prompt_bytes,
-            most_tokens=ask.most_tokens,
-            is_stream=ask.is_stream,
-            marks=marks,
-        )
-        replica.flights[flight.id] = flight
+        replica.flights.add(flight)
         return flight
+
+    def is_learning(self, flight: Flight, now: float) -> bool:
+        """Whether anything would be learned from how it went."""
+        replica = self.replica(flight.endpoint.instance_id)
+        return now - replica.learned_at >= LEARN_EVERY_SECONDS or replica.observations < ENOUGH_OBSERVATIONS
 
     def ended(self, flight: Flight, seen: Observation) -> None:
         """Learn from it, if it was answered at all."""
         now, replica = self.now(), self.replica(flight.endpoint.instance_id)
-        replica.flights.pop(flight.id, None)
+        replica.flights.discard(flight)
         replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
         if seen.is_alive:
             replica.answered_at = now
-        is_due = now - replica.learned_at >= LEARN_EVERY_SECONDS or replica.observations < ENOUGH_OBSERVATIONS
-        if seen.is_answered and is_due:
+        if seen.is_answered and self.is_learning(flight, now):
             replica.learned_at = now
             self._learn(flight, replica, seen)
 

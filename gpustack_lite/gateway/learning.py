@@ -3,14 +3,25 @@
 from gpustack_lite.gateway.balance import Flight, Observation
 from gpustack_lite.gateway.ledger import CLIENT_GONE, Entry
 
+_SPOKEN = frozenset({None, "engine_error"})
 NOTHING = Observation(0.0, is_answered=False, is_alive=False)
+
+
+ALIVE = Observation(0.0, is_answered=False)
+
+
+def brief(flight: Flight, entry: Entry | None) -> Observation:
+    """Only whether the engine said anything, where nobody would learn more."""
+    if entry is None or entry.instance_id != flight.endpoint.instance_id:
+        return NOTHING
+    return ALIVE if entry.cause in _SPOKEN or entry.first_content is not None else NOTHING
 
 
 def observation(flight: Flight, entry: Entry | None, now: float) -> Observation:
     """Nobody learns from an answer that has no token in it, nor from what another replica did for the same request."""
     if entry is None or entry.instance_id != flight.endpoint.instance_id:
         return NOTHING
-    is_alive = entry.cause in {None, "engine_error"} or entry.first_content is not None
+    is_alive = entry.cause in _SPOKEN or entry.first_content is not None
     usage = entry.usage or (entry.events.usage if entry.events else None)
     if usage is None and entry.first_content is None:
         return Observation(now - flight.began, is_answered=False, is_alive=is_alive)

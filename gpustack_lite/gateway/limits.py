@@ -65,21 +65,25 @@ class LimitReached(Later):
 
 
 class Hold:
-    """One admitted request. `fields` are the x-ratelimit headers of its answer."""
+    """One admitted request. `lines` are the x-ratelimit headers of its answer."""
 
-    __slots__ = ("_meters", "_now", "_reserved", "fields")
+    __slots__ = ("_meters", "_now", "_reserved", "lines")
 
     def __init__(
         self,
-        fields: tuple[Field, ...] = (),
+        lines: bytes = b"",
         meters: tuple[Meter, ...] = (),
         reserved: int = 0,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self.fields = fields
+        self.lines = lines
         self._meters = meters
         self._reserved = reserved
         self._now = now
+
+    @property
+    def fields(self) -> list[Field]:
+        return _fields(self.lines)
 
     def leave(self, tokens: int | None) -> None:
         """The request has ended, however it did; `tokens` is what it used in all, None where nobody knows."""
@@ -142,7 +146,7 @@ class Limiter:
                 raise self._refusal(party, now, tokens, others)
         for meter in party.meters:
             meter.enter(now, tokens)
-        return Hold(_fields(party.meters, now, others), party.meters, tokens, self.now)
+        return Hold(_lines(party.meters, now, others), party.meters, tokens, self.now)
 
     def _party(self, credential: Credential, route: ModelRoute) -> Party:
         """Made anew each second, and when the credential or the model was changed."""
@@ -173,7 +177,7 @@ class Limiter:
                 if count.room(limit, now, others) < amount:
                     refusals.append(LimitReached(subject, measure, limit, count.wait(limit, amount, now, others)))
         longest = max(refusals, key=lambda each: each.seconds)
-        longest.fields += _fields(party.meters, now, others)
+        longest.fields += tuple(_fields(_lines(party.meters, now, others)))
         return longest
 
     def _no_budget(self, subject: Subject, meter: Meter) -> Iterator[LimitReached]:
@@ -276,31 +280,41 @@ def _counts(meter: Meter) -> Iterator[tuple[Measure, Count, int]]:
         yield "concurrency", meter.in_flight, limits.concurrency
 
 
-def _fields(meters: tuple[Meter, ...], now: float, others: Others) -> tuple[Field, ...]:
+def _lines(meters: tuple[Meter, ...], now: float, others: Others) -> bytes:
     """Of the limit that leaves least, as OpenAI writes them."""
-    fields: tuple[Field, ...] = ()
-    requests = [(each.requests, limit) for each in meters if (limit := each.limits.requests_per_minute) is not None]
-    if requests:
-        fields = _spelled(_REQUESTS, requests, now, others)
-    tokens = [(each.tokens, limit) for each in meters if (limit := each.limits.tokens_per_minute) is not None]
-    return fields + _spelled(_TOKENS, tokens, now, others) if tokens else fields
+    requests = tokens = None
+    for meter in meters:
+        limits = meter.limits
+        if (limit := limits.requests_per_minute) is not None:
+            requests = _lesser(requests, Left(meter.requests.remaining(limit, now, others), limit, meter.requests))
+        if (limit := limits.tokens_per_minute) is not None:
+            tokens = _lesser(tokens, Left(meter.tokens.remaining(limit, now, others), limit, meter.tokens))
+    lines = b"" if requests is None else _REQUESTS % (requests.limit, requests.remaining, _reset(requests, now))
+    return lines if tokens is None else lines + _TOKENS % (tokens.limit, tokens.remaining, _reset(tokens, now))
 
 
-_REQUESTS = (b"x-ratelimit-limit-requests", b"x-ratelimit-remaining-requests", b"x-ratelimit-reset-requests")
-_TOKENS = (b"x-ratelimit-limit-tokens", b"x-ratelimit-remaining-tokens", b"x-ratelimit-reset-tokens")
+class Left(NamedTuple):
+    remaining: int
+    limit: int
+    of: Count
 
 
-def _spelled(
-    names: tuple[bytes, bytes, bytes], counts: list[tuple[Count, int]], now: float, others: Others
-) -> tuple[Field, ...]:
-    count, limit = counts[0]
-    remaining = count.remaining(limit, now, others)
-    for other, other_limit in counts[1:]:
-        left = other.remaining(other_limit, now, others)
-        if (left, other_limit) < (remaining, limit):
-            count, limit, remaining = other, other_limit, left
-    reset = _DURATIONS[min(KEPT_SECONDS, math.ceil(count.reset(now)))]
-    return (names[0], b"%d" % limit), (names[1], b"%d" % remaining), (names[2], reset)
+def _lesser(known: Left | None, other: Left) -> Left:
+    return other if known is None or other[:2] < known[:2] else known
+
+
+def _reset(left: Left, now: float) -> bytes:
+    return _DURATIONS[min(KEPT_SECONDS, math.ceil(left.of.reset(now)))]
+
+
+def _fields(lines: bytes) -> list[Field]:
+    return [(name, value) for name, _, value in (line.partition(b": ") for line in lines.splitlines())]
+
+
+_REQUESTS, _TOKENS = (
+    b"x-ratelimit-limit-%s: %%d\r\nx-ratelimit-remaining-%s: %%d\r\nx-ratelimit-reset-%s: %%s\r\n" % (each, each, each)
+    for each in (b"requests", b"tokens")
+)
 
 
 def _duration(seconds: int) -> bytes:

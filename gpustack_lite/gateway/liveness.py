@@ -46,7 +46,7 @@ def deadline_seconds(replica: Replica, usual_seconds: float) -> float:
 
 def silent_seconds(replica: Replica, now: float) -> float:
     """Since when no request in flight there has progressed, and none has ended with an answer."""
-    flights = replica.flights.values()
+    flights = replica.flights
     heard = [flight.answer.heard_at for flight in flights if flight.answer is not None]
     began = min((flight.began for flight in flights), default=now)
     return now - max(began, replica.answered_at, *heard)
@@ -55,7 +55,7 @@ def silent_seconds(replica: Replica, now: float) -> float:
 def patience_seconds(replica: Replica, usual_seconds: float) -> float | None:
     """How long all that is in flight there may be silent; None where nobody can say."""
     floor = (FLOOR_FACTOR if replica.answered_at else FIRST_FACTOR) * usual_seconds
-    allowed = [_allowed(replica, flight) for flight in replica.flights.values()]
+    allowed = [_allowed(replica, flight) for flight in replica.flights]
     known = [each for each in allowed if each is not None]
     return max(floor, *known) if known and len(known) == len(allowed) else None
 
@@ -78,7 +78,7 @@ def silent_too_long(instance_id: int, replica: Replica, now: float, usual_second
     if allowed is None or silent <= allowed:
         return None
     params = {"seconds": round(silent), "allowed": round(allowed), "requests": len(replica.flights)}
-    attempt = max(flight.endpoint.attempt for flight in replica.flights.values())
+    attempt = max(flight.endpoint.attempt for flight in replica.flights)
     return Stuck(instance_id=instance_id, attempt=attempt, said=Said(code="engine_silent", params=params))
 
 

@@ -11,7 +11,7 @@ SOON_SECONDS = 1.0
 
 
 class Others(NamedTuple):
-    """What is known of the other gateways. `gateways` counts this one too."""
+    """What is known of the other gateways, where there are any. `gateways` counts this one too."""
 
     gateways: int = 1
     is_fresh: bool = True
@@ -50,8 +50,8 @@ class Count:
         self.told, self.elsewhere = self._telling, elsewhere
 
     def room(self, limit: int, now: float, others: Others) -> float:
-        own = self.own(now)
-        if others.gateways <= 1:
+        own = self.held if self.window is None else self.held + self.window.at(now)
+        if others is ALONE:
             return limit - own
         if not others.is_fresh:
             return limit if own <= 0 else _share(limit, others) - own
@@ -59,17 +59,18 @@ class Count:
         return left if unheard <= 0 else min(left, (left + unheard) / others.gateways - unheard)
 
     def remaining(self, limit: int, now: float, others: Others) -> int:
-        if others.gateways <= 1:
-            return max(0, limit - self.own(now))
+        if others is ALONE:
+            left = limit - self.held - (0 if self.window is None else self.window.at(now))
+            return left if left > 0 else 0
         return max(0, math.floor(_share(limit, others) - self._taken(now, others)))
 
     def _taken(self, now: float, others: Others) -> float:
-        return self.own(now) + (self.elsewhere if others.is_fresh and others.gateways > 1 else 0)
+        return self.own(now) + (self.elsewhere if others.is_fresh and others is not ALONE else 0)
 
     def wait(self, limit: int, amount: int, now: float, others: Others) -> float:
         """Seconds after which so much passes if nobody else comes."""
         if self.window is None:
-            return SOON_SECONDS if others.gateways <= 1 else EXCHANGE_SECONDS
+            return SOON_SECONDS if others is ALONE else EXCHANGE_SECONDS
         taken = self._taken(now, others)
         needed = min(taken, taken + amount - _share(limit, others))
         if needed <= 0:

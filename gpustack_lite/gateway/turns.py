@@ -11,7 +11,7 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import queue
 from gpustack_lite.gateway.answers import SOON_SECONDS, Later, NotReady
 from gpustack_lite.gateway.balance import Balancer
-from gpustack_lite.gateway.learning import observation
+from gpustack_lite.gateway.learning import brief, observation
 from gpustack_lite.gateway.ledger import Entry
 from gpustack_lite.gateway.queue import Average, Line, Waiter
 from gpustack_lite.gateway.routes import RouteTable
@@ -59,8 +59,7 @@ class Place:
         self.route = route
         self.endpoint = endpoint
         self.entry: Entry | None = None
-        busy = turns.table.in_flight.get(endpoint.instance_id, 0)
-        self.flight = turns.balancer.began(route, endpoint, ask, busy)
+        self.flight = turns.balancer.began(route, endpoint, ask)
         turns.table.hold(endpoint.instance_id)
 
     def __enter__(self) -> Endpoint:
@@ -162,7 +161,11 @@ class Turns:
     def give_back(self, place: Place) -> None:
         instance_id = place.endpoint.instance_id
         self.table.give_back(instance_id)
-        self.balancer.ended(place.flight, observation(place.flight, place.entry, self.now()))
+        flight, now = place.flight, self.now()
+        is_learning = self.balancer.is_learning(flight, now)
+        self.balancer.ended(
+            flight, observation(flight, place.entry, now) if is_learning else brief(flight, place.entry)
+        )
         if self._lines:
             self._serve(self._models.get(instance_id, place.route.name))
 

@@ -7,21 +7,31 @@ KEPT_SECONDS = MINUTE_SECONDS + 1
 """An amount counts for 60 to 61 seconds: slots are whole seconds, and no minute may hold more than its limit."""
 
 
+_NEVER = float("inf")
+
+
 class Window:
     """Amounts of the last minute. `now` is monotonic and never goes back."""
 
-    __slots__ = ("_slots", "_total")
+    __slots__ = ("_changes_at", "_slots", "_total")
 
     def __init__(self) -> None:
         self._slots: deque[list[int]] = deque()
         self._total = 0
+        self._changes_at = _NEVER
+        """When the oldest slot leaves."""
 
     def at(self, now: float) -> int:
         """What counts at this moment."""
-        slots, oldest = self._slots, int(now) - MINUTE_SECONDS
+        if now >= self._changes_at:
+            self._let_go(int(now) - MINUTE_SECONDS)
+        return self._total
+
+    def _let_go(self, oldest: int) -> None:
+        slots = self._slots
         while slots and slots[0][0] < oldest:
             self._total -= slots.popleft()[1]
-        return self._total
+        self._changes_at = slots[0][0] + KEPT_SECONDS if slots else _NEVER
 
     def add(self, now: float, amount: int) -> None:
         slot, slots = int(now), self._slots
@@ -29,6 +39,7 @@ class Window:
             slots[-1][1] += amount
         else:
             slots.append([slot, amount])
+            self._changes_at = slots[0][0] + KEPT_SECONDS
         self._total += amount
 
     def seconds_until_free(self, now: float, amount: int) -> float:

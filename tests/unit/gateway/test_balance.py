@@ -47,7 +47,7 @@ class Clock:
 def serve(balancer: Balancer, clock: Clock, where: ModelRoute, seconds: Mapping[int, float], ask: Ask) -> int:
     """One request, alone: a quarter of the time goes by before its first token. The replica that had it."""
     chosen = balancer.choose(where, where.endpoints, ask, {})
-    flight = balancer.began(where, chosen, ask, 0)
+    flight = balancer.began(where, chosen, ask)
     took = seconds[chosen.instance_id]
     clock.now += took
     balancer.ended(flight, Observation(took, took / 4, 100, 0, 50))
@@ -78,7 +78,7 @@ def test_one_that_never_answers_is_not_tried_every_time() -> None:
     for _ in range(64):
         chosen = balancer.choose(where, where.endpoints, Ask(), {})
         tried[chosen.instance_id] += 1
-        flight = balancer.began(where, chosen, Ask(), 0)
+        flight = balancer.began(where, chosen, Ask())
         works = chosen.instance_id == 1
         balancer.ended(flight, Observation(0.1, 0.05, 100, 0, 50, is_answered=works, is_alive=works))
     assert tried[2] <= 64 / 8 + 1
@@ -89,7 +89,7 @@ def test_the_faster_replica_is_preferred_until_it_is_full() -> None:
     in_flight: dict[int, int] = {}
     for _ in range(12):
         chosen = balancer.choose(where, where.endpoints, Ask(), in_flight)
-        balancer.began(where, chosen, Ask(), in_flight.get(chosen.instance_id, 0))
+        balancer.began(where, chosen, Ask())
         in_flight[chosen.instance_id] = in_flight.get(chosen.instance_id, 0) + 1
     assert in_flight[1] > in_flight[2] >= 1
 
@@ -103,7 +103,7 @@ def test_swapped_speeds_are_learned_again_within_tens_of_requests() -> None:
 def test_one_pause_is_not_a_new_speed() -> None:
     balancer, clock, where = trained({1: 1.0, 2: 2.5})
     ask = Ask()
-    flight = balancer.began(where, where.endpoints[0], ask, 0)
+    flight = balancer.began(where, where.endpoints[0], ask)
     clock.now += 60
     balancer.ended(flight, Observation(60.0, 15.0, 100, 0, 50))
     later = [serve(balancer, clock, where, {1: 1.0, 2: 2.5}, ask) for _ in range(20)]
@@ -121,7 +121,7 @@ def test_equal_replicas_share_the_work() -> None:
     in_flight: dict[int, int] = {}
     for _ in range(10):
         chosen = balancer.choose(where, where.endpoints, Ask(), in_flight)
-        balancer.began(where, chosen, Ask(), in_flight.get(chosen.instance_id, 0))
+        balancer.began(where, chosen, Ask())
         in_flight[chosen.instance_id] = in_flight.get(chosen.instance_id, 0) + 1
     assert in_flight == {1: 5, 2: 5}
 
@@ -173,7 +173,7 @@ def warmed(**serving: object) -> tuple[Balancer, Clock, ModelRoute]:
     clock, where = Clock(), route(endpoint(1), endpoint(2), **serving)
     balancer = Balancer(clock)
     for id_, number in ((0, 1), (1, 7), (0, 2)):
-        flight = balancer.began(where, where.endpoints[id_], prompt(number), 0)
+        flight = balancer.began(where, where.endpoints[id_], prompt(number))
         clock.now += 2.2
         balancer.ended(flight, Observation(2.2, 2.0, 2000, 0, 8))
     return balancer, clock, where
@@ -194,18 +194,18 @@ def test_affinity_ends_where_the_wait_costs_more_than_the_cache_saves() -> None:
     balancer, _, where = warmed()
     in_flight = {2: 0}
     for number in range(8):
-        balancer.began(where, where.endpoints[1], prompt(100 + number), in_flight[2])
+        balancer.began(where, where.endpoints[1], prompt(100 + number))
         in_flight[2] += 1
     assert balancer.choose(where, where.endpoints, prompt(7), in_flight).instance_id == 1
 
 
 def test_a_replica_that_says_it_kept_nothing_is_believed() -> None:
     balancer, clock, where = warmed()
-    flight = balancer.began(where, where.endpoints[1], prompt(7), 0)
+    flight = balancer.began(where, where.endpoints[1], prompt(7))
     assert flight.cached_tokens > 1000
     clock.now += 2.2
     balancer.ended(flight, Observation(2.2, 2.0, 2000, 0, 8))
-    assert balancer.began(where, where.endpoints[1], prompt(7), 0).cached_tokens == 0
+    assert balancer.began(where, where.endpoints[1], prompt(7)).cached_tokens == 0
 
 
 def test_what_is_gone_is_forgotten() -> None:
@@ -230,7 +230,7 @@ def test_whatever_is_observed_every_number_stays_finite_and_somebody_is_chosen(
             ask = prompt(chance.randrange(3), chance.randrange(1, 4000))
             chosen = balancer.choose(where, where.endpoints, ask, in_flight)
             assert chosen in where.endpoints
-            flights.append(balancer.began(where, chosen, ask, in_flight[chosen.instance_id]))
+            flights.append(balancer.began(where, chosen, ask))
         else:
             flight = flights.pop(chance.randrange(len(flights)))
             first = seconds / 3 if streamed else None

@@ -21,10 +21,10 @@ def busy(*asks: Ask, answered: bool = True, context: int | None = None) -> tuple
     clock, where = Clock(), route(endpoint(1, context))
     balancer = Balancer(clock)
     if answered:
-        flight = balancer.began(where, where.endpoints[0], Ask(), 0)
+        flight = balancer.began(where, where.endpoints[0], Ask())
         clock.now += 1.0
         balancer.ended(flight, Observation(1.0, 0.2, 100, 0, 50))
-    flights = [balancer.began(where, where.endpoints[0], ask, number) for number, ask in enumerate(asks)]
+    flights = [balancer.began(where, where.endpoints[0], ask) for ask in asks]
     return balancer, clock, flights
 
 
@@ -92,7 +92,7 @@ def test_a_new_request_does_not_excuse_an_old_one() -> None:
     balancer, clock, _ = busy(Ask())
     clock.now += 50
     where = route(endpoint(1))
-    balancer.began(where, where.endpoints[0], Ask(), 1)
+    balancer.began(where, where.endpoints[0], Ask())
     assert verdict(balancer, clock, 20) == "engine_silent"
 
 
