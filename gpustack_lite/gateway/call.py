@@ -43,6 +43,7 @@ class Head:
         "path",
         "query",
         "raw_path",
+        "target",
     )
 
     def __init__(
@@ -55,6 +56,9 @@ class Head:
         self.query = query
         self.http_version = http_version
         self.path = _path_of(raw_path)
+        where = paths.encoded(self.path)
+        self.target = where + b"?" + query if query else where
+        """Canonical path and query, for the request line of whoever it is sent on to."""
         given = self.headers.get(b"x-request-id")
         self.given_id = given if given is not None and _SANE_ID.fullmatch(given) else None
         self.admitted: tuple[object, Credential] | None = None
@@ -105,9 +109,7 @@ class Call:
 
     @property
     def target(self) -> bytes:
-        """Canonical path and query, for the request line of whoever the call is sent on to."""
-        path = paths.encoded(self.path)
-        return path + b"?" + self.query if self.query else path
+        return self.head.target
 
     @property
     def language(self) -> Language:

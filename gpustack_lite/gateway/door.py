@@ -139,6 +139,14 @@ class Door(HttpToolsProtocol):
             self._running.chunked_encoding = False
             self._running.expected_content_length = _FAR_AWAY_BYTES
 
+    def exchange(self, ride: "Ride", other: "Ride") -> None:
+        """Somebody else answers what `ride` was to answer."""
+        if self._running is ride:
+            self._running = self._riding = other
+        cycle: object = self.cycle
+        if cycle is ride:
+            self.cycle = other  # type: ignore[assignment]
+
     # --- asyncio.Protocol --------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

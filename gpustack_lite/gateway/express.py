@@ -2,8 +2,9 @@
 
 It takes no decision of its own. It asks the same functions in the same order as `Inference` does, and whatever is not
 plain goes on there, from the very point that was reached: before anything has happened when the request is not plain
-(`start` answers False), and behind it with the engine's connection in hand (`Inference.go_on`) when the answer is not.
-`tests/unit/gateway/test_lanes.py` holds that nobody can tell the ways apart.
+(`begin` answers None), and behind it with what it holds (`Inference.go_on`) when its engine or its answer is not. What
+only the long way needs (a call, a wish) is made then. `tests/unit/gateway/test_lanes.py` holds that nobody can tell the
+ways apart.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,11 +15,15 @@ from gpustack_lite.domain import Spelling
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import bodies, media, naming, requests, splicing, tokens
 from gpustack_lite.gateway.answers import Field
+from gpustack_lite.gateway.bodies import Asked, Piece
+from gpustack_lite.gateway.call import Head
 from gpustack_lite.gateway.credentials import may_use
+from gpustack_lite.gateway.door import Door
 from gpustack_lite.gateway.inference import Handed, Inference, Wish
-from gpustack_lite.gateway.ledger import Entry, Open
+from gpustack_lite.gateway.ledger import Entry, Open, key_id_of
 from gpustack_lite.gateway.limits import Hold
 from gpustack_lite.gateway.passage import ENDS_WITH_DONE, SSE, UNBUFFERED
+from gpustack_lite.gateway.rows import Common
 from gpustack_lite.gateway.sse import EventFilter, error_event
 from gpustack_lite.gateway.turns import Ask, Place
 from gpustack_lite.relay import target
@@ -28,7 +33,7 @@ from gpustack_lite.relay.target import Target
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute
 
 if TYPE_CHECKING:
-    from gpustack_lite.gateway.lane import LaneCall
+    from gpustack_lite.gateway.lane import LaneCall, ProtocolLane
 
 PATHS = frozenset(
     {"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank", "/v1/score"}
@@ -36,7 +41,16 @@ PATHS = frozenset(
 """Those whose answers hold nothing but text and numbers, and whose engines all speak them alike."""
 _MOST_PLANS = 4096
 _MOST_ANSWERS = 256
+_MOST_JOINED_BYTES = 16 * 1024
 _SPECIAL = frozenset({b"origin", b"cookie"})
+
+
+class Way(NamedTuple):
+    """To one engine, for one kind of request: where it is, and what the rows of such requests have in common."""
+
+    target: Target
+    plain: bytes
+    stream: bytes
 
 
 class Plan(NamedTuple):
@@ -44,8 +58,11 @@ class Plan(NamedTuple):
 
     route: ModelRoute
     routes: tuple[ModelRoute, ...]
-    targets: tuple[Target, ...]
+    ways: dict[int, Way]
+    """By instance."""
     reads: Spelling | None
+    counts_streams: bool
+    """Whether a stream is asked for its usage, and the client need not see it."""
 
 
 class Shown(NamedTuple):
@@ -58,51 +75,49 @@ class Shown(NamedTuple):
 
 
 class Express:
-    """Made once; `start` begins a `Trip` or leaves everything as it was."""
+    """Made once; `begin` answers with a `Trip` or leaves everything as it was."""
 
-    def __init__(self, inference: Inference) -> None:
+    def __init__(self, lane: "ProtocolLane", inference: Inference) -> None:
+        self.lane = lane
         self.inference = inference
+        self.now = inference.now
+        self.ledger, self.pool, self.uploads = inference.ledger, inference.pool, inference.uploads
+        self._table, self._gate, self._turns = inference.table, inference.gate, inference.turns
+        self._limiter = inference.limiter
         self._plans: dict[tuple[str, str, str], Plan | None] = {}
         self._revisions: tuple[object, object] = (None, None)
         self._answers: dict[int, Shown] = {}
         self._defaults: tuple[object, bytes] = (None, b"")
 
-    def start(self, call: "LaneCall") -> "Trip | None":
-        """The request is under way, or nothing has happened."""
-        head, parts = call.head, self.inference
-        path = head.path
-        if path not in PATHS or not call.is_patient or not _SPECIAL.isdisjoint(call.headers):
+    def begin(self, door: Door, head: Head, body: bytes | bytearray) -> "Trip | None":
+        """The request has its place, or nothing has happened."""
+        path, size = head.path, len(body)
+        if path not in PATHS or door.flow.write_paused or not _SPECIAL.isdisjoint(head.headers):
             return None
         try:
-            credential = parts.gate.admit(call)
-            asked = bodies.read(call.whole_body)
+            credential = self._gate.admit_head(head)
+            asked = bodies.read(body)
         except Refusal:
             return None
         plan = self._plan(credential, path, asked.model)
-        if plan is None or parts.turns.has_lines or not self._has_idle(plan):
+        if plan is None or self._turns.has_lines or not self.uploads.has_room(size):
             return None
-        body = call.whole_body
-        if not parts.uploads.has_room(len(body)) or (plan.reads is not None and splicing.is_misspelt(body, plan.reads)):
+        if plan.reads is not None and splicing.is_misspelt(body, plan.reads):
             return None
-        ask = Ask(credential, path, len(body), asked.most_tokens, asked.is_stream, body)
-        place = parts.turns.take(plan.routes, ask)
+        ask = Ask(credential, path, size, asked.most_tokens, asked.is_stream, body)
+        place = self._turns.take(plan.routes, ask)
         if place is None:
             return None
         try:
-            hold = parts.limiter.enter(credential, plan.route, len(body), asked.most_tokens)
+            hold = self._limiter.enter(credential, plan.route, size, asked.most_tokens)
         except Refusal:  # what is refused was not charged: the long way hears the same
             place.give_back()
             return None
-        hides = asked.is_stream and path in ENDS_WITH_DONE and not asked.wants_usage
-        pieces: list[bodies.Piece] = bodies.with_usage_asked(body, asked) if hides else [body]
-        upload = parts.uploads.held(call)
-        upload.hold_whole(len(body))
-        wish = Wish(plan.routes, asked, ask, pieces, hides, upload)
-        return Trip(self, call, wish, place, hold)
+        return Trip(self, door, head, plan, asked=asked, ask=ask, place=place, hold=hold)
 
     def _plan(self, credential: Credential, path: str, name: str) -> Plan | None:
-        table = self.inference.table
-        if self._revisions[0] is not table.models_revision or self._revisions[1] is not table.credentials_revision:
+        table, known = self._table, self._revisions
+        if known[0] is not table.models_revision or known[1] is not table.credentials_revision:
             self._revisions = table.models_revision, table.credentials_revision
             self._plans.clear()
         key = credential.digest, path, name
@@ -114,23 +129,35 @@ class Express:
 
     def _made(self, credential: Credential, path: str, name: str) -> Plan | None:
         """None where it is not the plain case: an alias, another name or spelling, nobody ready."""
-        parts = self.inference
-        route = parts.table.models.get(name)
+        route = self._table.models.get(name)
         if credential.kind != "key" or route is None or not route.endpoints or not may_use(credential, name):
             return None
-        routes = parts.table.resolve(name)
+        routes = self._table.resolve(name)
         if routes != (route,) or not naming.serves(route, path):
             return None
         if not all(self._is_plain(name, each, route, path) for each in route.endpoints):
             return None
         reads = route.abilities.get("spelling") if path == splicing.CHAT else None
-        return Plan(route, routes, tuple(target.parse(each.address) for each in route.endpoints), reads)
+        ways = {each.instance_id: self._way(credential, path, name, each) for each in route.endpoints}
+        return Plan(route, routes, ways, reads, path in ENDS_WITH_DONE)
+
+    def _way(self, credential: Credential, path: str, name: str, endpoint: Endpoint) -> Way:
+        def text(*, is_stream: bool) -> bytes:
+            common = Common(
+                name,
+                path,
+                key_id_of(credential),
+                credential.user_id,
+                endpoint.instance_id,
+                is_stream=is_stream,
+                worker=endpoint.worker or None,
+            )
+            return self.ledger.commons.text(common)
+
+        return Way(target.parse(endpoint.address), text(is_stream=False), text(is_stream=True))
 
     def _is_plain(self, name: str, endpoint: Endpoint, route: ModelRoute, path: str) -> bool:
         return splicing.splice_for(name, endpoint, route, path, self.inference.reasoning) is None
-
-    def _has_idle(self, plan: Plan) -> bool:
-        return all(self.inference.pool.has_idle(each) for each in plan.targets)
 
     # --- answers
 
@@ -146,7 +173,7 @@ class Express:
     def defaults(self, fields: list[Field]) -> bytes:
         """Those of every answer; a new list each time that they change."""
         if self._defaults[0] is not fields:
-            self._defaults = fields, b"".join(b"%s: %s\r\n" % field for field in fields)
+            self._defaults = fields, STATUS_LINE[200] + b"".join(b"%s: %s\r\n" % field for field in fields)
         return self._defaults[1]
 
 
@@ -160,42 +187,88 @@ def _shown(fields: list[Field]) -> Shown:
 
 
 class Trip:
-    """One request under way. To the door it looks like the task that works for the client."""
+    """One request under way. To the door it looks like a call, and like the task that works for the client."""
 
-    __slots__ = ("_call", "_connection", "_entry", "_events", "_express", "_opened", "_place", "_target", "_wish")
+    response_started = False
+    response_complete = False
+    disconnected = False
+    keep_alive = True
+    _connection: Connection | None = None
+    _events: EventFilter | None = None
+    _run: Run | None = None
 
-    def __init__(self, express: Express, call: "LaneCall", wish: Wish, place: Place, hold: Hold) -> None:
-        parts, endpoint, credential = express.inference, place.endpoint, wish.ask.credential
-        self._express, self._call, self._wish, self._place = express, call, wish, place
-        call.path = path = call.head.path
-        shown_id = call.shown_id.decode()
-        self._opened: Open = parts.ledger.open(call.id, credential, "", path, shown_id=shown_id)
-        self._entry: Entry = self._opened.__enter__()
-        self._events: EventFilter | None = None
-        self._entry.cut = call.end
-        self._entry.hold = hold
-        call.extra_fields += hold.fields
-        self._entry.asks_for(wish.asked.model, is_stream=wish.asked.is_stream)
-        self._entry.model, self._entry.public_name = place.route.name, None
-        place.entry = self._entry
-        self._entry.reach(endpoint.instance_id, endpoint.worker)
-        self._target = target.parse(endpoint.address)
-        connection = parts.pool.take_idle(self._target)
-        assert connection is not None, "it was idle a moment ago, and nobody else has run"
-        self._connection: Connection = connection
-        head = requests.to_engine(call, endpoint, sum(map(len, wish.pieces)))
-        connection.begin(b"POST", [head, *wish.pieces], parts.pool.patience)
+    def __init__(
+        self,
+        express: Express,
+        door: Door,
+        head: Head,
+        plan: Plan,
+        *,
+        asked: Asked,
+        ask: Ask,
+        place: Place,
+        hold: Hold,
+    ) -> None:
+        self._express, self._door, self.head = express, door, head
+        self._plan, self._asked, self._ask, self._place = plan, asked, ask, place
+        self.id = express.lane.surface.unique_id()
+        self.shown_id = head.given_id or self.id.encode()
+        self._hides = asked.is_stream and plan.counts_streams and not asked.wants_usage
+        self._pieces: list[Piece] = bodies.with_usage_asked(ask.body, asked) if self._hides else [ask.body]
+        self._held_bytes = ask.prompt_bytes
+        express.uploads.held_bytes += ask.prompt_bytes
+        self._entry = place.entry = self._opened(hold)
+        door.task = self
+
+    def _opened(self, hold: Hold) -> Entry:
+        place, ask, ledger = self._place, self._ask, self._express.ledger
+        entry = Entry(ledger, self.id, ask.credential, place.route.name, ask.path)
+        entry.hold = hold
+        entry.cut = self._end
+        if self.head.given_id is not None:
+            entry.shown_id = self.head.given_id.decode()
+        if ask.is_stream:
+            entry.is_stream = True
+        ledger.running.add(entry)
+        return entry
+
+    # --- the engine
+
+    def go_on(self) -> None:
+        if self._connection is None and self._run is None:
+            self._set_out()
+
+    def _set_out(self) -> None:
+        express, endpoint, entry = self._express, self._place.endpoint, self._entry
+        way = self._plan.ways[endpoint.instance_id]
+        connection = express.pool.take_idle(way.target)
+        if connection is None:
+            self._hand_over()
+            return
+        entry.instance_id, entry.worker = endpoint.instance_id, endpoint.worker or None
+        if entry.shown_id is None:
+            entry.record(way.stream if entry.is_stream else way.plain)
+        else:
+            entry.reach(endpoint.instance_id, endpoint.worker)
+        self._connection = connection
+        size = self._held_bytes if not self._hides else sum(map(len, self._pieces))
+        parts = [requests.to_engine(self, endpoint, size), *self._pieces]
+        connection.begin(b"POST", [b"".join(parts)] if size < _MOST_JOINED_BYTES else parts, express.pool.patience)
         connection.listen(self._heard)
 
-    def cancel(self) -> None:
-        """The client has left, or somebody ends the request: what that means is said in one place."""
-        run = self._hand_over()
-        run.cancel()
+    @property
+    def fields(self) -> list[Field]:
+        return self.head.fields
+
+    @property
+    def target(self) -> bytes:
+        return self.head.target
 
     def _heard(self) -> None:
         """Something has come from the engine, or the connection has ended."""
         answer = self._connection
-        if answer.failure is None and answer.status == 200 and not self._call.door.flow.write_paused:
+        assert answer is not None
+        if answer.failure is None and answer.status == 200 and not self._door.flow.write_paused:
             shown = self._express.shown(answer)
             if shown.is_plain and answer.is_complete:
                 self._pass_whole(shown, answer)
@@ -205,82 +278,133 @@ class Trip:
                 return
         self._hand_over()
 
+    # --- the answer
+
     def _pass_whole(self, shown: Shown, answer: Connection) -> None:
         body = answer.take()
-        self._wish.let_go()
-        self._place.flight.answer = answer
-        entry, call = self._entry, self._call
-        entry.usage = tokens.of_answer(body)
-        entry.end(200)
-        call.status = 200
-        call.write_whole(
-            b"%s%s%s%sx-request-id: %s\r\ncontent-length: %d\r\n\r\n%s"
-            % (STATUS_LINE[200], self._defaults(), shown.lines, self._extra(), call.shown_id, len(body), body)
+        self._let_go(answer)
+        self._entry.usage = tokens.of_answer(body)
+        self._entry.end(200)
+        self._door.transport.write(
+            b"%s%s%sx-request-id: %s\r\ncontent-length: %d\r\n\r\n%s"
+            % (self._defaults(), shown.lines, self._entry.hold.lines, self.shown_id, len(body), body)
         )
-        self._leave()
+        self._leave(answer)
 
     def _defaults(self) -> bytes:
-        return self._express.defaults(self._call.door.server_state.default_headers)
+        return self._express.defaults(self._door.server_state.default_headers)
 
-    def _extra(self) -> bytes:
-        fields = self._call.extra_fields
-        return b"".join([b"%s: %s\r\n" % field for field in fields]) if fields else b""
+    def _let_go(self, answer: Connection) -> None:
+        """The engine has begun to answer: nobody will send the body again."""
+        self._place.flight.answer = answer
+        self._pieces = []
+        self._express.uploads.held_bytes -= self._held_bytes
+        self._held_bytes = 0
 
     def _begin_stream(self, shown: Shown, answer: Connection) -> None:
-        call = self._call
-        self._wish.let_go()
-        self._place.flight.answer = answer
-        self._events = self._entry.events = EventFilter(hides_usage=self._wish.hides_usage)
-        call.last_words = error_event
-        call.begin_chunks(
-            b"%s%s%s%sx-request-id: %s\r\ntransfer-encoding: chunked\r\n\r\n"
-            % (STATUS_LINE[200], self._defaults(), shown.lines, self._extra(), call.shown_id)
+        self._let_go(answer)
+        self._events = self._entry.events = EventFilter(hides_usage=self._hides)
+        self.response_started = True
+        self._door.transport.write(
+            b"%s%s%sx-request-id: %s\r\ntransfer-encoding: chunked\r\n\r\n"
+            % (self._defaults(), shown.lines, self._entry.hold.lines, self.shown_id)
         )
         answer.flow(self._pass)
         self._more()
 
     def _pass(self, data: bytes, now: float) -> bool:
         """Whole chunks of the stream."""
-        call, events = self._call, self._events
-        if events is None or call.door.flow.write_paused:
+        events, door = self._events, self._door
+        if events is None or door.flow.write_paused:
             return False
         passed = events.feed(data)
         self._entry.note_content(now)
         if passed:
-            call.write_now(passed)
+            door.transport.write(b"%x\r\n%s\r\n" % (len(passed), passed))
         return True
 
     def _more(self) -> None:
         """What else has come of it; a client that takes nothing is waited for by a coroutine."""
-        answer, events, call = self._connection, self._events, self._call
+        answer, events, flow = self._connection, self._events, self._door.flow
+        assert answer is not None
         assert events is not None
-        if not call.door.flow.write_paused and (data := answer.take()):
-            passed = events.feed(data)
-            self._entry.note_content(self._express.inference.now())
-            if passed:
-                call.write_now(passed)
-        if answer.failure is not None or call.door.flow.write_paused:
+        if not flow.write_paused and (data := answer.take()):
+            self._pass(data, self._express.now())
+        if answer.failure is not None or flow.write_paused:
             self._hand_over()
         elif answer.is_complete:
-            self._end_stream(events)
+            self._end_stream(events, answer)
         else:
             answer.listen(self._more)
 
-    def _end_stream(self, events: EventFilter) -> None:
+    def _end_stream(self, events: EventFilter, answer: Connection) -> None:
         last = events.end()
         self._entry.end(502 if events.has_error else 200, "engine_error" if events.has_error else None)
-        self._call.end_chunks(last)
-        self._leave()
+        self._door.transport.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
+        self._leave(answer)
 
-    def _leave(self) -> None:
+    def _leave(self, answer: Connection) -> None:
         """As the `with` statements of the long way are left: connection, place, account."""
-        self._express.inference.pool.take_back(self._target, self._connection)
+        express, door = self._express, self._door
+        express.pool.take_back(self._plan.ways[self._place.endpoint.instance_id].target, answer)
         self._place.give_back()
-        self._opened.__exit__(None, None, None)
-        self._call.ended()
+        express.ledger.left(self._entry)
+        express.lane.count(200)
+        self.response_started = self.response_complete = True
+        if door.task is self:
+            door.task = None
+        door.ride_ended()
+
+    # --- the long way
+
+    def cancel(self) -> None:
+        """The client has left, or somebody ends the request: what that means is said in one place."""
+        self._hand_over().cancel()
+
+    def _end(self, refusal: Refusal) -> None:
+        self._hand_over()
+        if self._entry.cut is not None:
+            self._entry.cut(refusal)
 
     def _hand_over(self) -> Run:
         """From here on it is the long way, in a coroutine."""
-        self._connection.flow(None)
-        trip = Handed(self._opened, self._place, self._connection, self._events)
-        return self._call.carry_on(self._express.inference.go_on(self._call, self._wish, trip))
+        connection, events = self._connection, self._events
+        if connection is not None:
+            connection.flow(None)
+        call = self._express.lane.call_of(self)
+        call.extra_fields += self._entry.hold.fields
+        if events is not None:
+            call.has_begun_chunks()
+            call.last_words = error_event
+        self._entry.cut = call.end
+        self._entry.public_name = None
+        handed = Handed(Open(self._express.ledger, self._entry), self._place, connection, events)
+        self._run = call.carry_on(self._express.inference.go_on(call, self._wish(call), handed))
+        return self._run
+
+    def _wish(self, call: "LaneCall") -> Wish:
+        upload = self._express.uploads.held(call)
+        upload.held_bytes = self._held_bytes
+        return Wish(self._plan.routes, self._asked, self._ask, self._pieces, self._hides, upload)
+
+    # --- what uvicorn looks at
+
+    def take(self, body: bytes) -> None:
+        """Its body has come before it."""
+
+    def is_whole(self) -> None:
+        """It was so from the beginning."""
+
+    def has_room(self) -> None:
+        """Who waits for room is a coroutine."""
+
+    @property
+    def door(self) -> Door:
+        return self._door
+
+    @property
+    def message_event(self) -> "Trip":
+        return self
+
+    def set(self) -> None:
+        """The client has left: the door cancels what it works on."""

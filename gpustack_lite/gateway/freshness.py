@@ -25,9 +25,9 @@ class Freshness:
         Raises:
             Refusal: `routes_missing` or `routes_stale`, both 503.
         """
-        age = self.age_seconds
-        if age is None:
+        if self.confirmed_at is None:
             raise Refusal("routes_missing", status=503)
+        age = self._now() - self.confirmed_at
         if age > self._limit_seconds:
             raise Refusal(
                 "routes_stale",

@@ -1,7 +1,7 @@
 """Admission of one call, from memory: is what we know still good, and who is asking."""
 
 from gpustack_lite.gateway import credentials
-from gpustack_lite.gateway.call import Call
+from gpustack_lite.gateway.call import Call, Head
 from gpustack_lite.gateway.freshness import Freshness
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.ports import Clock
@@ -22,13 +22,20 @@ class Gate:
         Raises:
             Refusal: 503 without usable routes, 401 without a valid credential, 403 when it is not made for this.
         """
+        if scopes is INFERENCE and call.headers is call.head.headers:
+            return self.admit_head(call.head)
         self._freshness.check()
-        revision, known = self._table.credentials_revision, call.head.admitted
-        if known is not None and known[0] is revision and scopes is INFERENCE:
+        return credentials.admit(call.method, call.headers, self._table.credential, self._wall, scopes)
+
+    def admit_head(self, head: Head) -> Credential:
+        """For inference. What follows from the same bytes is known until the credentials change."""
+        self._freshness.check()
+        revision, known = self._table.credentials_revision, head.admitted
+        if known is not None and known[0] is revision:
             return known[1]
-        credential = credentials.admit(call.method, call.headers, self._table.credential, self._wall, scopes)
-        if scopes is INFERENCE and credential.expires_at is None:
-            call.head.admitted = revision, credential
+        credential = credentials.admit(head.method, head.headers, self._table.credential, self._wall, INFERENCE)
+        if credential.expires_at is None:
+            head.admitted = revision, credential
         return credential
 
     def known(self, call: Call) -> Credential | None:

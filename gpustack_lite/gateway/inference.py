@@ -82,11 +82,11 @@ class Wish:
 
 
 class Handed(NamedTuple):
-    """A request whose engine was asked already: its account, its place, its connection, and its stream if it began."""
+    """A request that has its place: its account, its connection if its engine was asked, its stream if it began."""
 
     opened: Open
     place: Place
-    connection: Connection
+    connection: Connection | None
     events: EventFilter | None
 
 
@@ -138,13 +138,15 @@ class Inference:
     async def go_on(self, call: Call, wish: Wish, handed: Handed) -> None:
         """A request that began on the short way (`express.py`), from where its engine was asked."""
         with wish.upload, handed.opened.again() as entry:
-            if handed.events is None:
+            if handed.events is None or handed.connection is None:
                 await self._try_replicas(call, wish, entry, handed)
             else:
-                await self._go_on_streaming(call, wish, handed, handed.events)
+                await self._go_on_streaming(call, wish, handed, handed.connection, handed.events)
 
-    async def _go_on_streaming(self, call: Call, wish: Wish, handed: Handed, events: EventFilter) -> None:
-        answer, entry, patience = handed.connection, handed.opened.entry, self._pool.patience
+    async def _go_on_streaming(
+        self, call: Call, wish: Wish, handed: Handed, answer: Connection, events: EventFilter
+    ) -> None:
+        entry, patience = handed.opened.entry, self._pool.patience
         with handed.place as endpoint, self._pool.lend(target.parse(endpoint.address), answer):
             await Passage(call, answer, entry, wish.hides_usage, patience, self.now).go_on(events)
 

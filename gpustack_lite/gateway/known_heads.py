@@ -13,6 +13,7 @@ MOST_HEAD_BYTES = 2048
 MOST_DIGITS = 6
 _END = b"\r\n\r\n"
 _SPELLINGS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
+_ZERO = ord("0")
 _WIDTH = len(_SPELLINGS[0])
 
 
@@ -23,51 +24,44 @@ class KnownHead(NamedTuple):
 
 class Found(NamedTuple):
     known: KnownHead
-    length: int
     body: bytes
-
-
-class _Parts(NamedTuple):
-    """A head around the digits of its length; `end` is where its body begins."""
-
-    around: tuple[bytes, bytes]
-    digits: bytes
-    end: int
 
 
 class KnownHeads:
     """At most MOST_HEADS of them; they hold credentials, as everything that serves from memory does."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes], KnownHead] = {}
+        self._known: dict[bytes, KnownHead] = {}
 
     def find(self, data: bytes) -> Found | None:
         """The request that `data` is, if it is exactly one with a head that is known."""
-        parts = _parts(data)
-        known = None if parts is None else self._known.get(parts.around)
-        if parts is None or known is None:
-            return None
-        length = int(parts.digits)
-        return Found(known, length, data[parts.end :]) if len(data) - parts.end == length else None
+        around, start, length = _parts(data)
+        known = self._known.get(around)
+        return Found(known, data[start:]) if known is not None and len(data) - start == length else None
 
     def learn(self, data: bytes, known: KnownHead) -> None:
         """`data` begins with the head that was parsed, or is empty."""
-        parts = _parts(data)
-        if parts is not None:
+        around, _, _ = _parts(data)
+        if around:
             if len(self._known) >= MOST_HEADS:
                 self._known.clear()
-            self._known[parts.around] = known
+            self._known[around] = known
 
 
-def _parts(data: bytes) -> _Parts | None:
+_NONE = (b"", 0, 0)
+
+
+def _parts(data: bytes) -> tuple[bytes, int, int]:
+    """The head without the digits of its length, where its body begins, and the length; or nothing."""
     end = data.find(_END, 0, MOST_HEAD_BYTES)
     at = data.find(_SPELLINGS[0], 0, end)
     if at < 0:
         at = data.find(_SPELLINGS[1], 0, end)
     if end < 0 or at < 0:
-        return None
-    stop = data.find(b"\r", at + _WIDTH)
-    digits = data[at + _WIDTH : stop]
-    if not digits.isdigit() or len(digits) > MOST_DIGITS or digits[0] == 48:
-        return None
-    return _Parts((data[: at + _WIDTH], data[stop:end]), digits, end + len(_END))
+        return _NONE
+    start = at + _WIDTH
+    stop = data.find(b"\r", start)
+    digits = data[start:stop]
+    if not digits.isdigit() or len(digits) > MOST_DIGITS or digits[0] == _ZERO:
+        return _NONE
+    return data[:start] + data[stop:end], end + len(_END), int(digits)

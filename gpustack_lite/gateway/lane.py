@@ -28,17 +28,23 @@ _NOT_PLAIN = frozenset({b"expect", b"upgrade", b"transfer-encoding"})
 
 class ProtocolLane:
     def __init__(self, surface: Surface) -> None:
-        self._surface = surface
+        self.surface = surface
         self._heads = KnownHeads()
-        self._express = Express(surface.inference)
+        self.express = Express(self, surface.inference)
+        self.count = surface.metrics.count_data
 
-    def recognise(self, door: Door, data: bytes) -> "LaneCall | None":
+    def recognise(self, door: Door, data: bytes) -> "LaneCall | Trip | None":
         found = self._heads.find(data)
-        if found is None or found.length > MOST_BODY_BYTES:
+        if found is None or len(found.body) > MOST_BODY_BYTES:
             return None
-        call = LaneCall(self._surface, door, found.known.head, found.length, keep_alive=found.known.keep_alive)
-        call.express = self._express
-        call.take(found.body)
+        (head, keep_alive), body = found
+        trip = self.express.begin(door, head, body) if keep_alive else None
+        return trip or self._whole(door, head, body, keep_alive=keep_alive)
+
+    def _whole(self, door: Door, head: Head, body: bytes, *, keep_alive: bool) -> "LaneCall":
+        call = LaneCall(self, door, head, len(body), self.surface.unique_id(), keep_alive=keep_alive)
+        call.may_express = False
+        call.take(body)
         call.is_whole()
         return call
 
@@ -53,8 +59,15 @@ class ProtocolLane:
         head = Head([field for field in door.headers if field[0] != b"content-length"], "POST", path, query)
         keep_alive = door.parser.should_keep_alive()
         self._heads.learn(door.fresh, KnownHead(head, keep_alive))
-        call = LaneCall(self._surface, door, head, length, keep_alive=keep_alive)
-        call.express = self._express
+        return LaneCall(self, door, head, length, self.surface.unique_id(), keep_alive=keep_alive)
+
+    def call_of(self, trip: Trip) -> "LaneCall":
+        """What goes on where a trip ends half-way; the door has it in its place."""
+        call = LaneCall(self, trip.door, trip.head, 0, trip.id, keep_alive=True)
+        call.is_whole()
+        call.path = trip.head.path
+        call.disconnected = trip.disconnected
+        trip.door.exchange(trip, call)
         return call
 
 
@@ -79,12 +92,13 @@ def plain_length(fields: Iterable[Field]) -> int | None:
 class LaneCall(Call):
     """A call that writes its answer itself. To uvicorn it looks like a RequestResponseCycle."""
 
-    def __init__(self, surface: Surface, door: Door, head: Head, length: int, *, keep_alive: bool) -> None:
-        super().__init__(door, head, surface.unique_id())
-        self._surface = surface
-        self.express: Express | None = None
+    def __init__(
+        self, lane: ProtocolLane, door: Door, head: Head, length: int, unique_id: str, *, keep_alive: bool
+    ) -> None:
+        super().__init__(door, head, unique_id)
+        self._lane = lane
+        self.may_express = keep_alive
         self._run: Run | None = None
-        self._trip: Trip | None = None
         self._is_chunked = self._is_sending = False
         self._body: bytes | bytearray = b""
         self._has_more = True
@@ -114,18 +128,26 @@ class LaneCall(Call):
         self._has_more = False
 
     def go_on(self) -> None:
-        if self._run is not None or self._trip is not None:
+        if self._run is not None:
             self._arrived.ring()
-            return
-        if self.express is not None and not self._has_more and (trip := self.express.start(self)) is not None:
-            self._trip = self.door.task = trip
-            return
-        self._run = self.door.task = Run(self._surface.answer(self), self._ended)
-        self._run.step()
+        elif not self._may_express() or not self._expresses():
+            self._run = self.door.task = Run(self._lane.surface.answer(self), self._ended)
+            self._run.step()
+
+    def _may_express(self) -> bool:
+        return self.may_express and not self._has_more
+
+    def _expresses(self) -> bool:
+        trip = self._lane.express.begin(self.door, self.head, self._body)
+        if trip is None:
+            return False
+        self.door.exchange(self, trip)
+        trip.go_on()
+        return True
 
     def carry_on(self, work: Coroutine[Any, Any, None]) -> Run:
         """The rest is done by a coroutine."""
-        run = self._run = self.door.task = Run(self._surface.carry_on(self, work), self._ended)
+        run = self._run = self.door.task = Run(self._lane.surface.carry_on(self, work), self._ended)
         run.step()
         return run
 
@@ -141,47 +163,17 @@ class LaneCall(Call):
         self._arrived.ring()
         self._room.ring()
 
-    def ended(self) -> None:
-        """The short way is at its end."""
-        if self.door.task is self._trip:  # the next request may have begun
-            self.door.task = None
-        self._ended()
-
     def _ended(self) -> None:
         if self.door.task is self._run:  # a run that became a task ends a moment after the next one has begun
             self.door.task = None
-        self._surface.metrics.count(self)
+        self._lane.surface.metrics.count(self)
         if not self.response_complete and not self.disconnected:
             self.door.transport.close()
 
-    # --- what the short way does -------------------------------------------------------------------------------------
-
-    @property
-    def is_patient(self) -> bool:
-        """Whether the connection outlives this request, and takes bytes now."""
-        return self.keep_alive and not self.door.flow.write_paused
-
-    @property
-    def whole_body(self) -> bytes | bytearray:
-        return self._body
-
-    def write_whole(self, data: bytes) -> None:
-        self.response_started = self.is_finished = True
-        self.door.transport.write(data)
-        self._complete()
-
-    def begin_chunks(self, head: bytes) -> None:
+    def has_begun_chunks(self) -> None:
+        """Its client has a head with status 200 already."""
         self.status = 200
         self.response_started = self._is_chunked = True
-        self.door.transport.write(head)
-
-    def write_now(self, data: bytes) -> None:
-        self.door.transport.write(b"%x\r\n%s\r\n" % (len(data), data))
-
-    def end_chunks(self, last: bytes) -> None:
-        self.is_finished = True
-        self.door.transport.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
-        self._complete()
 
     # --- what a handler does -----------------------------------------------------------------------------------------
 
@@ -212,6 +204,9 @@ class LaneCall(Call):
     @property
     def has_room_now(self) -> bool:
         return self._is_chunked and not (self.door.flow.write_paused or self.disconnected or self._is_sending)
+
+    def write_now(self, data: bytes) -> None:
+        self.door.transport.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     async def write(self, data: bytes) -> None:
         await self._send(b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked and data else data)

@@ -11,6 +11,7 @@ from gpustack_lite.gateway.ledger import CLIENT_GONE
 from gpustack_lite.ports import Disk
 
 Gauge = Callable[[], float]
+_DATA = "data"
 
 
 class Metrics:
@@ -25,6 +26,9 @@ class Metrics:
 
     def count(self, call: Call) -> None:
         self._answers[_plane(call.path), call.status or CLIENT_GONE] += 1
+
+    def count_data(self, status: int) -> None:
+        self._answers[_DATA, status] += 1
 
     async def show(self, call: Call) -> None:
         """For keys that may read, and for this machine's own command line, also while there are no routes."""
@@ -49,4 +53,4 @@ class Metrics:
 
 
 def _plane(path: str) -> str:
-    return "data" if path.startswith(("/v1/", "/v2/")) else "control"
+    return _DATA if path.startswith(("/v1/", "/v2/")) else "control"

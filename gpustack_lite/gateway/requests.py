@@ -46,16 +46,17 @@ class Asker(Protocol):
     @property
     def fields(self) -> Sequence[Field]: ...
     @property
-    def path(self) -> str: ...
-    @property
     def head(self) -> "Known": ...
     @property
     def shown_id(self) -> bytes: ...
     @property
-    def client_address(self) -> str: ...
-    @property
     def target(self) -> bytes:
         """Canonical path and query."""
+
+
+class Client(Asker, Protocol):
+    @property
+    def client_address(self) -> str: ...
 
 
 def to_engine(call: Asker, endpoint: Endpoint, length: int, path: str | None = None) -> bytes:
@@ -82,7 +83,7 @@ def _around_the_id(given: Sequence[Field], endpoint: Endpoint, where: bytes) -> 
     return before + mark, after.removesuffix(b"0\r\n\r\n")
 
 
-def to_server(call: Asker, method: bytes, length: int | None) -> bytes:
+def to_server(call: Client, method: bytes, length: int | None) -> bytes:
     fields = [(_ADDRESS, call.client_address.encode()), (b"x-request-id", call.shown_id)]
     return serialise(method, call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_SERVER), length=length)
 
