@@ -16,5 +16,5 @@ def test_what_was_learned_can_be_read() -> None:
 def test_of_a_replica_that_answered_nothing_there_is_nothing_to_say() -> None:
     clock, where = Clock(), route(endpoint(1), endpoint(2))
     balancer = Balancer(clock)
-    balancer.began(where, where.endpoints[0], Ask(), 0)
+    balancer.began(where, where.endpoints[0], Ask())
     assert all(line.startswith("#") for line in speeds.lines([where], balancer.replicas))
