@@ -13,6 +13,7 @@ from gpustack_lite.wire import ToolReport
 from worker.devices import amd, ascend, ascend_fields, ascend_table, links, nvidia, others
 from worker.devices.complaints import complaint, incomplete_driver
 from worker.devices.host import Surroundings
+from worker.runtimes.environment import inherited
 
 T = TypeVar("T")
 LOOK_DEADLINES = 3
@@ -238,8 +239,9 @@ INSTEAD_OF: Mapping[str, Sequence[str]] = {"rocm-smi": ("amd-smi", "hy-smi")}
 
 
 def environment(ours: Mapping[str, str], ascend_root: Path) -> dict[str, str]:
-    """English, none of our own secrets, and the driver's libraries where a container has them but no ldconfig."""
-    kept = {name: value for name, value in ours.items() if not name.startswith("GPUSTACK_LITE_")}
+    """What engines get too, in English, and the driver's libraries where a container has them but no ldconfig."""
+    kept = inherited(ours)
     folders = [ascend_root / "driver/lib64" / part for part in ("common", "driver", "")]
-    paths = [kept.get("LD_LIBRARY_PATH", ""), *(str(folder) for folder in folders if folder.is_dir())]
-    return {**kept, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(path for path in paths if path)}
+    paths = [kept.pop("LD_LIBRARY_PATH", ""), *(str(folder) for folder in folders if folder.is_dir())]
+    libraries = ":".join(path for path in paths if path)
+    return {**kept, "LC_ALL": "C", **({"LD_LIBRARY_PATH": libraries} if libraries else {})}

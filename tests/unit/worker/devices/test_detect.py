@@ -17,7 +17,7 @@ from tests.fakes.processes import FakeProcesses
 from worker.devices import detect as detect_module
 from worker.devices.complaints import complaint
 from worker.devices.detect import Detector, aged, merged, rest_seconds, with_memory
-from worker.devices.tools import TOOLS
+from worker.devices.tools import TOOLS, environment
 
 GIB = 1024**3
 
@@ -235,6 +235,14 @@ def test_latest_looks_only_when_nothing_was_seen_yet(room: Callable[..., Room]) 
     before = len(here.playing.asked)
     detector.latest()
     assert len(here.playing.asked) == before
+
+
+def test_a_tool_gets_no_secret_and_finds_the_drivers_libraries(tmp_path: Path) -> None:
+    ours = {"PATH": "/bin", "HF_TOKEN": "secret", "GPUSTACK_LITE_API_KEY": "secret", "LANG": "zh_CN.UTF-8"}
+    assert environment(ours, tmp_path) == {"PATH": "/bin", "LANG": "zh_CN.UTF-8", "LC_ALL": "C"}
+    (tmp_path / "driver/lib64/common").mkdir(parents=True)
+    libraries = environment({"LD_LIBRARY_PATH": "/own"}, tmp_path)["LD_LIBRARY_PATH"]
+    assert libraries == f"/own:{tmp_path}/driver/lib64/common:{tmp_path}/driver/lib64"
 
 
 def test_device_nodes_without_the_tool_are_told(room: Callable[..., Room]) -> None:
