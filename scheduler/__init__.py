@@ -3,6 +3,7 @@
 from scheduler.checks import About, granted
 from scheduler.explain import Explanation, explain
 from scheduler.memo import Memo
+from scheduler.moving import Movable, Move, Moves, moves_for
 from scheduler.node import Node, occupied
 from scheduler.place import least_demanding, place
 from scheduler.question import Holding, Question, answer
@@ -14,12 +15,16 @@ __all__ = [
     "Explanation",
     "Holding",
     "Memo",
+    "Movable",
+    "Move",
+    "Moves",
     "Node",
     "Question",
     "answer",
     "explain",
     "granted",
     "least_demanding",
+    "moves_for",
     "occupied",
     "offered",
     "place",

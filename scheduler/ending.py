@@ -19,14 +19,14 @@ def fewest_to_end(question: Question, refused: Unplaceable) -> Iterator[Remedy]:
     Exact up to three instances within the number of trials; beyond that the biggest go until it fits, and those that
     turn out not to be needed stay.
     """
-    workers = _full_workers(question, refused)
+    workers = full_workers(question, refused)
     found = next(_small_sets(question, workers), None) or next(_big_sets(question, workers), None)
     if found:
         names = ", ".join(each.name for each in found)
         yield Remedy("stop_instances", {"worker": found[0].worker, "instances": names, "count": len(found)})
 
 
-def _full_workers(question: Question, refused: Unplaceable) -> list[str]:
+def full_workers(question: Question, refused: Unplaceable) -> list[str]:
     full = [reason.worker for reason in refused.reasons if reason.check in FOR_WANT_OF_ROOM and reason.worker]
     return [worker for worker in full if question.held_on(worker)][:MOST_WORKERS]
 
@@ -35,7 +35,7 @@ def _small_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence
     trials = 0
     for count in (1, 2, 3):
         for worker in workers:
-            for some in combinations(_smallest_first(question.held_on(worker)), count):
+            for some in combinations(smallest_first(question.held_on(worker)), count):
                 if (trials := trials + 1) > MOST_TRIALS:
                     return
                 if _fits_without(question, worker, some):
@@ -45,7 +45,7 @@ def _small_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence
 def _big_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence[Holding]]:
     for worker in workers:
         ended: list[Holding] = []
-        for each in reversed(_smallest_first(question.held_on(worker))):
+        for each in reversed(smallest_first(question.held_on(worker))):
             ended.append(each)
             if _fits_without(question, worker, ended):
                 yield _needed(question, worker, ended)
@@ -60,7 +60,7 @@ def _needed(question: Question, worker: str, ended: Sequence[Holding]) -> Sequen
     return kept
 
 
-def _smallest_first(holdings: Sequence[Holding]) -> list[Holding]:
+def smallest_first(holdings: Sequence[Holding]) -> list[Holding]:
     return sorted(holdings, key=lambda each: (_held_bytes(each), each.id))
 
 

@@ -18,7 +18,7 @@ COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
     *("models", "routes", "chat", "instances", "workers", "devices", "files", "backends"),
     *("keys", "users", "usage", "requests", "events"),
-    *("evaluate", "simulate"),
+    *("evaluate", "simulate", "rebalance"),
 )
 
 

@@ -278,6 +278,8 @@ class ModelInstance(SQLModel, table=True):
     assigned: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """The AssignedInstance document without its engine key: immutable once placed."""
     holds_claim: bool = False
+    replaces: int | None = None
+    """The instance that ends when this one is READY: it was moved here."""
     released: bool = False
     """True once a STOPPING instance was drained: it has left the Assignment and its processes are to end."""
     reasons: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
@@ -307,6 +309,29 @@ class ModelInstance(SQLModel, table=True):
     """Of the estimate that was placed (planning.learning.key_of), by the server."""
     state_since: datetime = Field(sa_type=UtcTime)
     ready_at: datetime | None = Field(default=None, sa_type=UtcTime)
+
+
+class Rebalance(SQLModel, table=True):
+    """Moves of instances that make room for a model, carried out one after the other."""
+
+    __tablename__ = "rebalances"
+    __table_args__ = _AUTOINCREMENT
+    id: int | None = Field(default=None, primary_key=True)
+    model_id: int
+    """Of the model that waits for the room."""
+    model_name: str
+    moves: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    """instance, model, from, to (worker and devices), stops_first; `replacement` is its successor once it is made."""
+    place: list[str] = Field(default_factory=list, sa_type=JSON)
+    """Where the model fits afterwards."""
+    done: int = 0
+    """How many of the moves are over."""
+    state: str = "running"
+    """running, done, failed."""
+    said: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    created_by: int | None = None
+    created_at: datetime = Field(sa_type=UtcTime)
+    updated_at: datetime = Field(sa_type=UtcTime)
 
 
 class Inspection(SQLModel, table=True):

@@ -16,6 +16,7 @@ Run it
 Plan it
   evaluate    does a model fit, where, and with how much memory for what?
   simulate    which models fit on which machines, with no hardware
+  rebalance   which replicas would have to move so that a waiting model fits, and moving them
 
 Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
@@ -57,6 +58,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
 规划
   evaluate    模型能否放下、放在哪里、各项内存多少
   simulate    不需要硬件:哪些模型能放在哪些机器上
+  rebalance   需要迁移哪些副本才能放下等待中的模型，并执行迁移
 
 使用
   models      deploy、list、show、update、stop、start、scale、delete、logs
@@ -129,6 +131,25 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "postgresql://... instead of SQLite in the data directory.",
         "使用 postgresql://... 代替数据目录中的 SQLite。",
     ),
+    "help_rebalance": (
+        "Move replicas, one after the other, so that a model that waits for room fits: the successor is ready "
+        "before the old one is drained.",
+        "逐个迁移副本，为等待资源的模型腾出空间：新副本就绪后才排空旧副本。",
+    ),
+    "help_rebalance_examples": (
+        "gpustack-lite rebalance --dry-run shows the moves and changes nothing.",
+        "gpustack-lite rebalance --dry-run 仅显示迁移方案，不做任何改动。",
+    ),
+    "help_rebalance_model": (
+        "For this model; without it for the first that waits and that moves help.",
+        "针对该模型；不写则针对第一个可通过迁移得到空间的等待中模型。",
+    ),
+    "help_rebalance_dry_run": ("Show the moves, change nothing.", "仅显示迁移方案，不做任何改动。"),
+    "help_rebalance_allow_stop": (
+        "Also move what has to stop before its successor can start.",
+        "允许先停止旧副本再启动新副本的迁移。",
+    ),
+    "help_rebalance_wait": ("Wait until the moves are over.", "等待迁移结束。"),
     "help_simulate": (
         "Declare devices that are not there: COUNTxCHIP-MEMORY, such as 8x910B3-64G, or a YAML file.",
         "声明并不存在的设备：数量x芯片-显存，例如 8x910B3-64G，或一个 YAML 文件。",

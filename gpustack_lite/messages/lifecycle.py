@@ -34,6 +34,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "It sleeps and will wake with {replicas} replicas instead of {before}.",
         "模型处于休眠状态，唤醒后将有 {replicas} 个副本（原为 {before} 个）。",
     ),
+    "event_rebalance_begun": (
+        "{count} replicas move to make room for {model}.",
+        "正在迁移 {count} 个副本，为 {model} 腾出空间。",
+    ),
+    "event_rebalance_ended": ("The moves for {model} are over.", "为 {model} 进行的迁移已结束。"),
+    "event_instance_moves": (
+        "Replica {id} of {name} moves from {source} to {target}.",
+        "{name} 的副本 {id} 从 {source} 迁移到 {target}。",
+    ),
     "event_model_deleted": ("Model {model} was deleted.", "已删除模型 {model}。"),
     "event_route_created": ("Route {name} was created and leads to {models}.", "已创建路由 {name}，指向 {models}。"),
     "event_route_changed": ("Route {name} was changed and leads to {models}.", "已修改路由 {name}，指向 {models}。"),

@@ -1,6 +1,32 @@
 """Sentences of the server."""
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "nothing_waits": ("No model waits for room.", "没有模型在等待资源。"),
+    "model_does_not_wait": ("The model {name} does not wait for room.", "模型 {name} 没有在等待资源。"),
+    "no_moves_help": (
+        "No moves of up to {most} replicas of one worker make room for {names}: `instances show` of what waits "
+        "says what else would help.",
+        "在单个节点上迁移至多 {most} 个副本也无法为 {names} 腾出空间：请用 `instances show` 查看其他办法。",
+    ),
+    "moves_stop_first": (
+        "{names} must stop before the successor can start, and serve nobody meanwhile: allow it with --allow-stop "
+        "(allow_stop), or look at it with --dry-run.",
+        "{names} 必须先停止才能启动新副本，期间不提供服务：请用 --allow-stop（allow_stop）允许，"
+        "或用 --dry-run 查看方案。",
+    ),
+    "rebalance_running": (
+        "A rebalance for {name} ({id}) runs already: wait until it is over.",
+        "为 {name} 进行的迁移（{id}）尚未结束：请等待其完成。",
+    ),
+    "rebalanced": ("The moves for {name} are over ({count}).", "为 {name} 进行的迁移已完成（{count} 个）。"),
+    "move_place_taken": (
+        "Replica {id} of {name} stays on {source}: {target} is no longer free. Look again with --dry-run.",
+        "{name} 的副本 {id} 留在 {source}：{target} 已不再空闲。请用 --dry-run 重新查看。",
+    ),
+    "moved_one_failed": (
+        "Replica {id} of {name} stays on {source}: its successor on {target} did not start. Read its log.",
+        "{name} 的副本 {id} 留在 {source}：位于 {target} 的新副本未能启动，请查看其日志。",
+    ),
     "bad_database_url": (
         "The database URL is not valid: write sqlite:///PATH or postgresql://USER@HOST/NAME.",
         "数据库地址无效：请写成 sqlite:///路径 或 postgresql://用户@主机/库名。",

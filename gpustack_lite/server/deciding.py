@@ -209,16 +209,21 @@ def decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]
     yield from _try(this_round, Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates))
 
 
-def fits(this_round: Round, instance: ModelInstance, candidates: tuple[Node, ...]) -> bool:
-    """Whether one that waits would get a place among these workers; False while nobody knows what it needs."""
+def asked_of(this_round: Round, instance: ModelInstance) -> Asked | None:
+    """None while nobody knows what it needs, or where an engine refuses it."""
     model = this_round.snapshot.models.get(instance.model_id)
     of_model = None if model is None else this_round.of_model(model)
     if of_model is None or of_model.refused is not None or not of_model.estimates:
-        return False
+        return None
     if of_model.backend is None or of_model.name is None:
-        return False
-    asked = Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates)
-    return isinstance(_place(candidates, None, asked), Placement)
+        return None
+    return Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates)
+
+
+def fits(this_round: Round, instance: ModelInstance, candidates: tuple[Node, ...]) -> bool:
+    """Whether one that waits would get a place among these workers; False while nobody knows what it needs."""
+    asked = asked_of(this_round, instance)
+    return asked is not None and isinstance(_place(candidates, None, asked), Placement)
 
 
 def _refused(this_round: Round, instance: ModelInstance, of_model: OfModel, refusal: Refusal) -> Explain:
@@ -288,7 +293,7 @@ def _try(this_round: Round, asked: Asked) -> Iterator[Decision]:
     answer = _answer(this_round, asked)
     if isinstance(answer, Placement):
         this_round.take(answer, asked)
-        yield _placed(this_round.snapshot, asked, answer)
+        yield placed(this_round.snapshot, asked, answer)
         return
     yield _explain(this_round, asked, answer)
     if (victim := _whose_end_makes_room(this_round, asked, answer)) is not None:
@@ -394,7 +399,7 @@ def _whose_end_makes_room(this_round: Round, asked: Asked, answer: Unplaceable) 
     return max(without) if would_fit else None
 
 
-def _placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
+def placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
     worker = next(each for each in snapshot.workers if each.name == placement.leader.worker)
     estimate = next(e for e in asked.estimates if granted(e.claim, asked.of_model.wish) == placement.claim)
     claim = claim_document(placement.claim)

@@ -12,6 +12,7 @@ from gpustack_lite.domain import Reason, Unplaceable
 from gpustack_lite.errors import Refusal
 from gpustack_lite.lifecycle import State
 from gpustack_lite.planning import evaluation
+from gpustack_lite.server import making_room
 from gpustack_lite.server.deciding import Asked, Round, decide_one, in_order
 from gpustack_lite.server.facts import known
 from scheduler import Question, explain, replay
@@ -53,6 +54,15 @@ def decision(snapshot: Snapshot, instance: ModelInstance, model: Model, now: dat
     question = without(this_round.question(asked), instance.id or 0)
     about = {"instance": instance.id, "model": model.name, "revision": snapshot.revision, "decided_at": iso(now)}
     return {**about, "question": replay.document(question), "answer": evaluation.answer_document(question)}
+
+
+def moves(snapshot: Snapshot, name: str | None, now: datetime) -> dict[str, Any]:
+    """What makes room for that model, or for the first that it helps, in the columns of a Rebalance.
+
+    Raises:
+        Refusal: nothing waits, or no moves help.
+    """
+    return making_room.document(making_room.plan(snapshot, name, now))
 
 
 def without(question: Question, instance_id: int) -> Question:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gpustack_lite.loop import keep_reconciling
-from gpustack_lite.server import batches, draining, faults, liveness, placements, replicas, tidying
+from gpustack_lite.server import batches, draining, faults, liveness, placements, rebalancing, replicas, tidying
 from gpustack_lite.server.autoscaling import Autoscaling
 from gpustack_lite.server.core import Core
 from gpustack_lite.server.heartbeats import Heartbeats, Silence
@@ -34,6 +34,7 @@ def of_the_leader(core: Core, heartbeats: Heartbeats, silence: Silence) -> tuple
         Reconciler("faults", lambda: faults.step(core), ("workers",), 5.0),
         Reconciler("draining", lambda: draining.step(core), ("drain", "gateways", "instances"), 5.0),
         Reconciler("autoscaling", Autoscaling(core).step, ("models",), SELDOM_SECONDS),
+        Reconciler("rebalancing", lambda: rebalancing.step(core), ("rebalances", "instances"), 5.0),
         Reconciler("sleeping", Sleeping(core).step, ("models",), SELDOM_SECONDS),
         Reconciler("batches", lambda: batches.step(core), (), batches.LOOK_SECONDS),
         Reconciler("tidying", lambda: tidying.step(core), (), tidying.EVERY_SECONDS),

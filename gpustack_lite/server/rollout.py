@@ -1,6 +1,6 @@
 """How a model's instances become what the model wants; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpustack_lite.db.tables import Model, ModelInstance
@@ -30,13 +30,34 @@ def replica_actions(
     An instance that gave up still counts: it is for a person to have it tried again. LOST ones are replaced.
     `least_missed` says in which order those that serve alike may end; the youngest first where it is silent.
     """
-    living = [each for each in instances if State(each.state) not in ENDING]
+    every = [each for each in instances if State(each.state) not in ENDING]
+    moving = movers(every)
+    living = [each for each in every if each.id not in moving]
     wanted = 0 if model is None or model.stopped or model.asleep else model.replicas
     generation = 0 if model is None else model.launch_generation
     current = [each for each in living if each.generation >= generation]
     older = [each for each in living if each.generation < generation]
     creates: list[Action] = [Create() for _ in range(wanted - len(current))]
-    return [*_retire_older(wanted, current, older), *_retire_surplus(wanted, current, least_missed), *creates]
+    ends = [*_retire_older(wanted, current, older), *_retire_surplus(wanted, current, least_missed)]
+    return [*_swap(moving, ends), *ends, *creates]
+
+
+def movers(living: Sequence[ModelInstance]) -> dict[int, ModelInstance]:
+    """By its id: a successor of one that lives still. The two count as one."""
+    ids = {each.id for each in living}
+    return {each.id or 0: each for each in living if each.replaces in ids}
+
+
+def _swap(moving: Mapping[int, ModelInstance], ends: Sequence[Action]) -> list[Action]:
+    """A successor that is READY lets the one before it go; one that gave up goes itself. Who is to end has none."""
+    ending = {each.instance_id for each in ends if isinstance(each, Retire)}
+    actions: list[Action] = []
+    for id_, each in moving.items():
+        if each.replaces in ending or each.gave_up:
+            actions.append(Retire(id_))
+        elif each.state == State.READY:
+            actions.append(Retire(each.replaces or 0))
+    return actions
 
 
 def _retire_older(wanted: int, current: Sequence[ModelInstance], older: Sequence[ModelInstance]) -> list[Action]:

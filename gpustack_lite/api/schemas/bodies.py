@@ -159,6 +159,14 @@ class Evaluate(ModelCreate):
     variants: Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=4096)]], Field(max_length=8)] = []
 
 
+class RebalanceSpec(Body):
+    """Without a model: for the first that waits and that moves would help."""
+
+    model: Name | None = None
+    dry_run: StrictBool = False
+    allow_stop: StrictBool = False
+
+
 class RouteTargetSpec(Body):
     model: Name
     weight: Annotated[StrictInt, Field(ge=0, le=1000)] = 1

@@ -159,6 +159,35 @@ class RemedyShape(Told):
     change: dict[str, Any]
 
 
+class SpotShape(Shape):
+    worker: str
+    devices: list[int]
+
+
+class MoveShape(Shape):
+    model_config = ConfigDict(extra="allow")  # `from` is a word of Python's
+
+    instance: int
+    model: str
+    to: SpotShape
+    stops_first: bool
+    replacement: int | None
+
+
+class RebalanceShape(Shape):
+    id: int | None
+    model: str
+    dry_run: bool
+    state: str
+    said: Told | None
+    state_message: str | None
+    moves: list[MoveShape]
+    place: list[str]
+    done: int
+    created_at: str
+    updated_at: str
+
+
 class InstanceShape(Shape):
     id: int
     model: str

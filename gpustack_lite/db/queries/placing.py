@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -69,10 +70,10 @@ class Ask:
     worker_ids: tuple[int, ...]
 
 
-async def snapshot(session: AsyncSession, sources: Iterable[str] = ()) -> Snapshot:
-    """What workers said of the sources of pending instances, and of `sources`."""
+async def snapshot(session: AsyncSession, sources: Iterable[str] = (), *, whole: bool = False) -> Snapshot:
+    """What workers said of the sources of pending instances, and of `sources`; `whole`: of those that run, too."""
     pending = await _instances(session, col(ModelInstance.state) == State.PENDING)
-    models = await _models_of(session, pending)
+    models = await _models_of(session, await _instances(session, true()) if whole else pending)
     wanted = {model.source for model in models.values()}.union(sources)
     rows = await inspections.of_sources(session, wanted)
     customs = await session.exec(select(CustomBackend))

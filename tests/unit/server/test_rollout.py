@@ -14,6 +14,11 @@ def of(generation: int, **states: str) -> list[ModelInstance]:
     return [an_instance(int(key[1:]), state, generation=generation) for key, state in states.items()]
 
 
+def moving(old: str, new: str, **given: bool) -> list[ModelInstance]:
+    """2 was made to replace 1."""
+    return [an_instance(1, old), an_instance(2, new, replaces=1, **given)]
+
+
 @pytest.mark.parametrize(
     ("model", "instances", "expected"),
     [
@@ -41,6 +46,17 @@ def of(generation: int, **states: str) -> list[ModelInstance]:
             of(1, i1="ready", i2="ready") + of(2, i3="ready", i4="starting"),
             [Retire(2)],
             id="one for one",
+        ),
+        pytest.param(a_model(), moving("ready", "starting"), [], id="one and its successor count as one"),
+        pytest.param(a_model(), moving("ready", "ready"), [Retire(1)], id="the successor is ready, the old one goes"),
+        pytest.param(a_model(), moving("stopping", "ready"), [], id="and the successor is the replica"),
+        pytest.param(a_model(), moving("lost", "starting"), [], id="even before it is ready, if the old one is lost"),
+        pytest.param(a_model(), moving("ready", "failed", gave_up=True), [Retire(2)], id="one that gave up goes"),
+        pytest.param(
+            a_model(stopped=True),
+            moving("ready", "starting"),
+            [Retire(2), Retire(1)],
+            id="a stopped one keeps neither",
         ),
         pytest.param(
             a_model(launch_generation=2), of(2, i5="ready") + of(1, i1="lost"), [], id="an old lost one is no more work"

@@ -19,6 +19,27 @@ def upgrade() -> None:
     _devices()
     _model_files()
     _engine_versions()
+    _rebalances()
+
+
+def _rebalances() -> None:
+    op.add_column("instances", sa.Column("replaces", sa.Integer(), nullable=True))
+    op.create_table(
+        "rebalances",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("model_id", sa.Integer(), nullable=False),
+        sa.Column("model_name", sa.String(), nullable=False),
+        sa.Column("moves", sa.JSON(), nullable=False),
+        sa.Column("place", sa.JSON(), nullable=False),
+        sa.Column("done", sa.Integer(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("said", sa.JSON(), nullable=True),
+        sa.Column("created_by", sa.Integer(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_autoincrement=True,
+    )
 
 
 def _learning() -> None:
