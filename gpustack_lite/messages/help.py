@@ -29,7 +29,7 @@ Use it
 Look after it
   instances   the replicas of models: list, show, logs
   workers     the machines: list, show, token, drain, resume, delete
-  devices     the accelerators: list
+  devices     the accelerators: list, show, cordon, uncordon
   files       model files on workers: list, show, add, pause, resume, delete
   backends    the engines: list, create, delete
   users       who may sign in: list, update, reset-password
@@ -71,7 +71,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
 管理
   instances   模型副本：list、show、logs
   workers     机器：list、show、token、drain、resume、delete
-  devices     加速卡：list
+  devices     加速卡：list、show、cordon、uncordon
   backends    推理引擎：list、create、delete
   users       可登录的用户：list、update、reset-password
   events      发生过什么、何时发生：list
