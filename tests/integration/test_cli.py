@@ -299,6 +299,15 @@ def test_doctor_judges_a_host_by_what_its_tools_and_files_say(tmp_path: Path) ->
     assert "msprechecker" not in plain
 
 
+def test_doctor_asks_the_server_that_it_knows(platform: Platform) -> None:
+    done = run(platform, "doctor", "-o", "json", HF_HUB_OFFLINE="1", GPUSTACK_LITE_PORT=str(free_port()))
+    found = {each["name"]: each["status"] for each in json.loads(done.stdout)["checks"]}
+    assert (found["server"], found["clock_server"]) == ("pass", "pass")
+    gone = run(platform, "doctor", "--server", f"http://127.0.0.1:{free_port()}", "-o", "json", HF_HUB_OFFLINE="1")
+    said = {each["name"]: each for each in json.loads(gone.stdout)["checks"]}
+    assert (gone.returncode, said["server"]["status"], bool(said["server"]["remedy"])) == (1, "fail", True)
+
+
 def test_doctor_plans_a_change_of_the_driver(tmp_path: Path) -> None:
     asked = ("doctor", "--data-dir", str(tmp_path), "--simulate", "8x910B3-64G")
     rows = json.loads(cli(*asked, "--plan", "driver=24.1.0", "-o", "json").stdout)["plan"]

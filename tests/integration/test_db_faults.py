@@ -90,6 +90,21 @@ async def test_where_no_other_card_is_the_reason_is_the_fault_and_its_end_brings
     assert [code for code, _ in await told(one)] == ["device_isolated", "device_released"]
 
 
+async def test_what_a_silent_worker_told_last_releases_nothing(one: Cluster, ports: Ports) -> None:
+    worker = await serving(one, None, None)
+    await worker.beat(devices=cards(ISOLATE, None))
+    await one.settle()
+    await worker.beat(devices=cards(None, None))
+    await one.settle()
+    assert isinstance(ports.clock, ManualClock)
+    ports.clock.advance(3600)
+    await one.settle()
+    assert [code for code, _ in await told(one)] == ["device_isolated"]
+    await worker.beat(devices=cards(None, None))
+    await one.settle()
+    assert [code for code, _ in await told(one)] == ["device_isolated", "device_released"]
+
+
 async def test_a_restart_drains_the_replica_and_starts_another_on_the_same_card(one: Cluster) -> None:
     worker = await serving(one, None)
     await worker.beat(devices=cards(RESTART))

@@ -15,8 +15,12 @@ _SOMETHING = or_(col(WorkerDevice.fault).is_not(None), col(WorkerDevice.standing
 
 
 async def concerned(session: AsyncSession) -> list[WorkerDevice]:
-    """JSON columns may hold a null of their own, so that the caller looks at the values."""
-    rows = await session.exec(select(WorkerDevice).where(_SOMETHING).order_by(col(WorkerDevice.id)))
+    """Of workers that are heard: what a silent one told last says nothing of now.
+
+    A JSON column may hold a null of its own, so that the values are looked at, too.
+    """
+    heard = select(WorkerDevice).join(Worker).where(Worker.state == "ready", _SOMETHING)
+    rows = await session.exec(heard.order_by(col(WorkerDevice.id)))
     return [row for row in rows if row.fault is not None or row.standing is not None]
 
 
