@@ -252,6 +252,9 @@ class ModelFacts:
     has_pickle: bool = False
     download_bytes: int | None = None
     revision: str | None = None
+    """The commit of the repository that all this was read from."""
+    files: tuple[str, ...] = ()
+    """Of a repository, the weights that were chosen; at most ten names."""
     layer_bytes: tuple[int, ...] = ()
     """Of a GGUF file: the weights of each repeating layer, in order."""
     output_bytes: int | None = None

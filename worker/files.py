@@ -10,6 +10,7 @@ from backends.base import Backend
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts, sources
+from gpustack_lite.hub.remote_facts import RemoteFacts
 from gpustack_lite.settings import Settings
 from gpustack_lite.wire import FactsReport, Said
 from worker.downloads.adopting import caches
@@ -37,8 +38,11 @@ def roots_of(settings: Settings, environ: Mapping[str, str]) -> tuple[Path, ...]
 class Files:
     """Reads happen in threads of their own: a file system that hangs costs one of eight, never the worker."""
 
-    def __init__(self, roots: Sequence[Path], deadline_seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(
+        self, roots: Sequence[Path], remote: RemoteFacts | None = None, deadline_seconds: float = DEADLINE_SECONDS
+    ) -> None:
         self._roots = tuple(roots)
+        self._remote = remote
         self._deadline_seconds = deadline_seconds
         self._reads = threading.Semaphore(MOST_READS)
 
@@ -70,11 +74,18 @@ class Files:
     async def report(self, source: str) -> FactsReport:
         """The answer to the server's question about a source."""
         try:
-            found = await self.facts(source)
+            found = await (self._on_hub(source) if sources.is_remote(source) else self.facts(source))
         except Refusal as refusal:
             return FactsReport(source=source, refused=Said(code=refusal.code, params=dict(refusal.params)))
         nothing = ModelFacts(format="none", path="", size_bytes=0)
         return FactsReport(source=source, facts=facts.document(found or nothing))
+
+    async def _on_hub(self, source: str) -> ModelFacts:
+        """What can be told before anything is here: facts without a path."""
+        remote, lying = self._remote, sources.repository(source)
+        if remote is None:
+            raise Refusal("source_not_supported_yet", param="source", source=source)
+        return await self._in_time(lambda: remote.read(lying), source)
 
     async def _in_time(self, read: Callable[[], T], source: str) -> T:
         late = Refusal(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub.hubs import hubs_of
+from gpustack_lite.hub.remote_facts import RemoteFacts
 from gpustack_lite.hub.repository import Repositories
 from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
@@ -184,6 +185,7 @@ class Made:
 
     def _workshop(self, uid: str, store: Store) -> Workshop:
         given, settings = self._given, self._given.settings
+        remembered = given.data_dir / "cache" / "hub"
         warn_about_overlap(given.engine_ports)
         detector = Detector(settings, given.ports, lambda: self._name, given.declared, uid=uid)
         return Workshop(
@@ -200,7 +202,9 @@ class Made:
             ),
             port_range=PortRange(given.engine_ports),
             client=EngineClient(),
-            files=files.Files(files.roots_of(settings, os.environ)),
+            files=files.Files(
+                files.roots_of(settings, os.environ), RemoteFacts(self.repositories, given.ports.disk, remembered)
+            ),
             store=store,
             inventory=detector.latest,
             look=detector.look,

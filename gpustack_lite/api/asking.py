@@ -10,8 +10,15 @@ from gpustack_lite.db.tables import Inspection
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts
+from gpustack_lite.hub.sources import is_remote
 
 PATIENCE_SECONDS = 5.0
+HUB_PATIENCE_SECONDS = 12.0
+"""A worker gives a hub ten seconds in all."""
+MOST_TRIED = 3
+_OF_THIS_WORKER = frozenset(
+    {"hub_offline", "hub_unreachable", "hub_not_allowed", "hub_needs_token", "hub_gated", "url_host_not_allowed"}
+)
 
 
 async def ask_workers(context: Context, body: ModelCreate) -> ModelFacts | None:
@@ -23,17 +30,39 @@ async def ask_workers(context: Context, body: ModelCreate) -> ModelFacts | None:
     backend = await backend_named(context, body.backend)
     if backend is not None and not backend.needs_facts:
         return None
+    async with context.db.read() as session:
+        ready = await workers.ready_ids(session)
+    if not is_remote(body.source):
+        return await _asked(context, body.source, ready, PATIENCE_SECONDS)
+    return await _one_by_one(context, body.files_source, ready)
+
+
+async def _one_by_one(context: Context, source: str, ready: list[int]) -> ModelFacts | None:
+    """What lies on a hub one worker tells for all; the next is asked only where one may not, or cannot, reach it."""
+    refused: Refusal | None = None
+    for worker_id in ready[:MOST_TRIED]:
+        try:
+            return await _asked(context, source, [worker_id], HUB_PATIENCE_SECONDS)
+        except Refusal as refusal:
+            if refusal.code not in _OF_THIS_WORKER:
+                raise
+            refused = refused or refusal
+    if refused is not None:
+        raise refused
+    return None
+
+
+async def _asked(context: Context, source: str, asked: list[int], patience_seconds: float) -> ModelFacts | None:
     async with context.db.write() as session:
-        asked = await workers.ready_ids(session)
-        is_new = await inspections.ask(session, body.source, asked, context.ports.clock)
+        is_new = await inspections.ask(session, source, asked, context.ports.clock)
     if is_new:
         context.signals.touch("assignments")
-    found = await _wait(context, body.source, asked) if asked else None
+    found = await _wait(context, source, asked, patience_seconds) if asked else None
     return None if found is None else facts.from_document(found)
 
 
-async def _wait(context: Context, source: str, asked: list[int]) -> dict[str, Any] | None:
-    deadline = context.ports.clock.monotonic() + PATIENCE_SECONDS
+async def _wait(context: Context, source: str, asked: list[int], patience_seconds: float) -> dict[str, Any] | None:
+    deadline = context.ports.clock.monotonic() + patience_seconds
     with context.signals.listen("inspections", STOPPING_TOPIC) as listener:
         while not context.stopping.is_set():
             listener.clear()

@@ -47,7 +47,10 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         raise Refusal("name_is_fixed", param="name", name=str(before["name"]))
     await specs.check(context, body)
     after = body.model_dump()
-    if any(after[name] != before[name] for name in ("source", "backend", "options", "placement")):
+    if any(
+        after[name] != before[name]
+        for name in ("source", "source_revision", "include", "backend", "options", "placement")
+    ):
         await _must_suit_its_files(context, body)
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
@@ -62,7 +65,7 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
             await spending.recount(session, f"model:{model.name}", limits, now)
         _apply(model, wanted, changed, makes_new=specs.makes_new_instances(row, wanted))
         model.updated_at = context.ports.clock.wall()
-        await inspections.forget_refusals(session, source=model.source)
+        await inspections.forget_refusals(session, source=model.files_source)
         params = {"fields": ", ".join(changed), "generation": model.generation}
         await events.insert_event(session, context.ports.clock, "model_changed", model=model, params=params)
         document = await models.record_put(session, model, context.ports.clock)

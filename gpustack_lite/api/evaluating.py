@@ -12,7 +12,7 @@ from gpustack_lite.errors import NotFound, Refusal
 
 
 async def evaluate(context: Context, body: Evaluate) -> dict[str, Any]:
-    await specs.check(context, body)
+    await specs.check(context, body, launches=False)
     await ask_workers(context, body)
     for source in body.variants:
         await _ask_about(context, body, source)
@@ -21,14 +21,14 @@ async def evaluate(context: Context, body: Evaluate) -> dict[str, Any]:
     spec.pop("variants")
     model = Model(name=body.name, **spec, created_at=now, updated_at=now)
     async with context.db.read() as session:
-        snapshot = await placing.snapshot(session, {body.source, *body.variants})
+        snapshot = await placing.snapshot(session, {body.source, body.files_source, *body.variants})
     return context.judge.evaluate(snapshot, model, tuple(body.variants), now)
 
 
 async def _ask_about(context: Context, body: Evaluate, source: str) -> None:
     """A variant that nobody can read is no remedy, and no mistake either."""
     try:
-        await ask_workers(context, body.model_copy(update={"source": source}))
+        await ask_workers(context, body.model_copy(update={"source": source, "source_revision": None, "include": []}))
     except Refusal:
         return
 
@@ -40,5 +40,5 @@ async def decision(context: Context, ref: str) -> dict[str, Any]:
         model = await session.get(Model, instance.model_id)
         if model is None:
             raise NotFound("model", instance.model_name)
-        snapshot = await placing.snapshot(session, {model.source})
+        snapshot = await placing.snapshot(session, {model.source, model.files_source})
     return context.judge.decision(snapshot, instance, model, context.ports.clock.wall())

@@ -2,11 +2,13 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import sources
+from gpustack_lite.hub.sources import Source
 
 LONGEST_NAME = 200
 DEEPEST = 16
@@ -47,6 +49,25 @@ def check_worker_name(name: str) -> None:
 
 def _printable(name: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+
+
+def check_source(source: str, revision: str | None, include: Sequence[str]) -> Source:
+    """Well-formed, with what belongs to it; whether it can be launched is another question."""
+    if not sources.is_remote(source):
+        if revision is not None or include:
+            raise Refusal("source_revision_without_hub", param="source_revision", source=source)
+        return sources.parse(source)
+    for pattern in include:
+        _check_pattern(pattern)
+    found = sources.repository(source)
+    if found.revision is not None and revision is not None:
+        raise Refusal("source_revision_twice", param="source_revision", source=source, revision=revision)
+    return sources.repository(sources.question(source, revision, include))
+
+
+def _check_pattern(pattern: str) -> None:
+    if pattern.startswith("/") or ".." in pattern.split("/") or not pattern.isprintable() or "\\" in pattern:
+        raise Refusal("include_invalid", param="include", pattern=_printable(pattern))
 
 
 def check_env(env: Mapping[str, str]) -> None:

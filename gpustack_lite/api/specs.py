@@ -19,7 +19,7 @@ from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import NotFound, Refusal
 from gpustack_lite.hub import sources
 
-LAUNCH_FIELDS = ("source", "backend", "backend_version", "options", "env", "placement")
+LAUNCH_FIELDS = ("source", "source_revision", "include", "backend", "backend_version", "options", "env", "placement")
 """A change of one of these makes new instances; any other is taken up by those that run."""
 SPEC_FIELDS = ("name", "replicas", "autoscale", "restart_limit", "serving", *LAUNCH_FIELDS)
 _PATCHABLE = frozenset(ModelCreate.model_fields)
@@ -28,7 +28,10 @@ _PATCHABLE = frozenset(ModelCreate.model_fields)
 def spec_of(model: Model) -> dict[str, Any]:
     """A row of an earlier release may lack wishes that there are by now: they are at their defaults."""
     placement = {**PlacementSpec().model_dump(), **model.placement}
-    return {name: getattr(model, name) for name in SPEC_FIELDS} | {"placement": placement}
+    return {name: getattr(model, name) for name in SPEC_FIELDS} | {
+        "placement": placement,
+        "include": model.include or [],
+    }
 
 
 def makes_new_instances(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -70,7 +73,8 @@ def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
     return spec
 
 
-async def check(context: Context, body: ModelCreate) -> None:
+async def check(context: Context, body: ModelCreate, *, launches: bool = True) -> None:
+    """What is only evaluated may lie on a hub, whatever this version can launch."""
     rules.check_env(body.env)
     for name, value in body.model_dump().items():
         rules.check_plain(value, name)
@@ -80,7 +84,9 @@ async def check(context: Context, body: ModelCreate) -> None:
     if body.serving.limits is not None:
         rules.check_timezone(body.serving.limits.timezone, "serving.limits.timezone")
     backend = await backend_named(context, body.backend)
-    source = sources.parse(body.source, needs_files=backend is None or backend.needs_files)
+    if launches:
+        sources.parse(body.source, needs_files=backend is None or backend.needs_files)
+    source = rules.check_source(body.source, body.source_revision, body.include)
     if backend is None and source.kind == "none":
         raise Refusal("backend_needed", param="backend", source=body.source)
     if backend is not None:

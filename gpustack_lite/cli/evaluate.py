@@ -16,6 +16,8 @@ TERMS = ("weights", "kv", "activation", "overhead", "total")
 @app.command(help=say("help_evaluate"), epilog=say("help_evaluate_examples"))
 def evaluate(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=say("help_source"))],
+    revision: Annotated[str | None, typer.Option(metavar="REVISION", help=say("help_revision"))] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=say("help_include"))] = None,
     backend: Annotated[str | None, typer.Option(help=say("help_backend"))] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_option"))] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help=say("help_label"))] = None,
@@ -25,7 +27,8 @@ def evaluate(
     output: Output = Format.TABLE,
 ) -> None:
     placement = {"worker_labels": labels_of(label or [], "--label"), "devices": device or []}
-    body = {"source": source, "backend": backend, "options": options_of(option or []), "placement": placement}
+    body: dict[str, Any] = {"source": source, "source_revision": revision, "include": include or []}
+    body |= {"backend": backend, "options": options_of(option or []), "placement": placement}
     found = _by_server(body, variant or []) if simulate is None else _here(body, variant or [], simulate)
     show(found, output)
     if not found["fits"]:
@@ -57,6 +60,8 @@ def show(found: Document, output: Format) -> None:
     write(sentence(found))
     if found["offload"]:
         write(plain(found["offload"]["message"]))
+    if (files := files_sentence(found)) is not None:
+        write(files)
     for line in aligned(rows(found)):
         write(line)
     for each in found["warnings"]:
@@ -77,6 +82,16 @@ def sentence(found: Document) -> str:
         return say("evaluation_fits_declared", source=source, where=where, backend=backend)
     said = say("evaluation_fits", source=source, where=where, backend=backend, context_length=context)
     return f"{said} {found['context_reason']['message']}"
+
+
+def files_sentence(found: Document) -> str | None:
+    """What would be fetched, of what lies on a hub."""
+    if found.get("revision") is None:
+        return None
+    names, room = ", ".join(found["files"]) or "-", found["disk_free_bytes"]
+    revision, size = plain(found["revision"])[:12], shown_size(found["download_bytes"]) or "?"
+    said = say("evaluation_files", revision=revision, names=plain(names), size=size)
+    return said if room is None else f"{said} {say('evaluation_files_room', room=shown_size(room))}"
 
 
 def rows(found: Document) -> list[list[str]]:

@@ -45,6 +45,8 @@ COLUMNS = (
 def deploy(
     name: Name,
     source: Annotated[str, typer.Option(help=say("help_source"))],
+    revision: Annotated[str | None, typer.Option(metavar="REVISION", help=say("help_revision"))] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=say("help_include"))] = None,
     backend: Annotated[str | None, typer.Option(help=say("help_backend"))] = None,
     backend_version: Annotated[str | None, typer.Option(help=say("help_backend_version"))] = None,
     replicas: Annotated[str, typer.Option(metavar="N | auto(MIN,MAX)", help=say("help_replicas"))] = "1",
@@ -74,6 +76,7 @@ def deploy(
     from gpustack_lite.cli.deploying import newest_event, wait_until_ready
 
     body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas_of(replicas)}
+    body |= {"source_revision": revision, "include": include or []}
     body |= {"backend": backend, "backend_version": backend_version}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     body["placement"] = {

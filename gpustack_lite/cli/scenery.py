@@ -1,17 +1,25 @@
 """Workers that are only described, and models read from this machine's files: for answers without a server."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from backends import registry
 from backends.base import Backend
 from gpustack_lite.domain import ModelFacts, PlacementWish
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub import facts
+from gpustack_lite.hub import facts, sources
+from gpustack_lite.hub.hubs import hubs_of
+from gpustack_lite.hub.remote_facts import RemoteFacts
+from gpustack_lite.hub.repository import Repositories
 from gpustack_lite.planning.evaluation import Surroundings, document, evaluate
 from gpustack_lite.planning.subject import Subject, examples
+from gpustack_lite.ports import Ports
+from gpustack_lite.settings import load
 from scheduler import Node
 from worker.devices.cpu import machine
 from worker.devices.declared import Declaration, declaration
@@ -52,11 +60,12 @@ def evaluated(body: Mapping[str, Any], variants: Sequence[str], nodes: tuple[Nod
     wish = wish_of(body.get("placement") or {})
     subject = subject_of(body, nodes)
     others = tuple(subject_of({**body, "source": each}, nodes) for each in variants)
-    return document(evaluate(subject, Surroundings(nodes), wish, others))
+    found = document(evaluate(subject, Surroundings(nodes), wish, others))
+    return {**found, "disk_free_bytes": None} if found["disk_free_bytes"] == _PLENTY else found
 
 
 def subject_of(body: Mapping[str, Any], nodes: Sequence[Node], known: ModelFacts | None = None) -> Subject:
-    source, named = str(body["source"]), body.get("backend")
+    source, named = _with_revision(body), body.get("backend")
     backend = _named(named)
     read = known
     if known is None and (backend is None or backend.needs_facts):
@@ -66,7 +75,7 @@ def subject_of(body: Mapping[str, Any], nodes: Sequence[Node], known: ModelFacts
     options = dict(body.get("options") or {})
     backend.check(options, {})
     picked = len((body.get("placement") or {}).get("devices") or ()) or None
-    return Subject(source, read, backend, str(named or backend.name), options, devices, picked)
+    return Subject(str(body["source"]), read, backend, str(named or backend.name), options, devices, picked)
 
 
 def _named(name: object) -> Backend | None:
@@ -77,11 +86,30 @@ def _named(name: object) -> Backend | None:
     return registry.find(str(name))
 
 
+def _with_revision(body: Mapping[str, Any]) -> str:
+    return sources.question(str(body["source"]), body.get("source_revision"), body.get("include") or ())
+
+
 def read_facts(source: str) -> ModelFacts:
-    """A file or a directory of this machine, wherever it is: whoever runs the command may read it anyway."""
+    """A file or a directory of this machine, wherever it is: whoever runs the command may read it anyway.
+
+    What lies on a hub is asked for there, and remembered in the user's cache.
+    """
+    if sources.is_remote(source):
+        return _on_hub(sources.repository(source))
     path = Path(source.removeprefix("file:")).expanduser().absolute()
     found = facts.read(path, [Path(path.anchor)])
     return replace(found, path=str(path))
+
+
+def _on_hub(source: sources.Source) -> ModelFacts:
+    settings, ports = load(), Ports()
+    repositories = Repositories(hubs_of(settings, os.environ), ports)
+    folder = platformdirs.user_cache_path("gpustack-lite", appauthor=False) / "hub"
+    try:
+        return RemoteFacts(repositories, ports.disk, folder).read(source)
+    finally:
+        repositories.close()
 
 
 def wish_of(placement: Mapping[str, Any]) -> PlacementWish:

@@ -20,6 +20,8 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "id": model.id,
         "name": model.name,
         "source": model.source,
+        "source_revision": model.source_revision,
+        "include": model.include or [],
         "backend": model.backend,
         "backend_version": model.backend_version,
         "chosen_backend": _chosen(instances) or model.backend,

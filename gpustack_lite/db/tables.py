@@ -9,6 +9,8 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from gpustack_lite.hub import sources
+
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
 
@@ -159,6 +161,11 @@ class Model(SQLModel, table=True):
     created_by: int | None = None
     created_at: datetime = Field(sa_type=UtcTime)
     updated_at: datetime = Field(sa_type=UtcTime)
+
+    @property
+    def files_source(self) -> str:
+        """As workers are asked about it: with revision and patterns."""
+        return sources.question(self.source, self.source_revision, self.include or ())
 
 
 class ModelRouteRow(SQLModel, table=True):

@@ -1,28 +1,24 @@
 """Facts of a model on this machine's disk, confined to the directories that an administrator allowed."""
 
-import json
 import os
-import re
 import stat
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gpustack_lite.domain import LayerGroup, ModelFacts, WeightGroup
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub.config_facts import facts_of_config
 from gpustack_lite.hub.gguf import read_header
 from gpustack_lite.hub.gguf_facts import facts_of
-from gpustack_lite.hub.safetensors import Tensor, read_tensors
-from gpustack_lite.hub.tensor_roles import groups_of
+from gpustack_lite.hub.listing import PART
+from gpustack_lite.hub.shelves import PIPELINE, facts_of_folder, one_by_one
 
-_PART = re.compile(r"^(?P<stem>.+)-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})\.gguf$")
+T = TypeVar("T")
 _MOST_FILES = 10_000
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
-_LISTS = ("kv_head_counts", "unknown", "layer_bytes")
+_MOST_PARTS = 50
 _PARTS: Mapping[str, type[LayerGroup | WeightGroup]] = {"layers": LayerGroup, "weights": WeightGroup}
-_CONFIG_LIMIT_BYTES = 16 * 1024**2
+_LISTS = ("kv_head_counts", "unknown", "files", "layer_bytes")
 
 
 def read(path: Path, roots: Sequence[Path]) -> ModelFacts:
@@ -84,20 +80,53 @@ class _Roots:
         return real
 
 
+class _Folder:
+    """A directory as a shelf; each file is held against the roots before it is opened."""
+
+    def __init__(self, folder: Path, confined: _Roots) -> None:
+        self._folder = folder
+        self._confined = confined
+        self._names = _names(folder)
+
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def shown(self, name: str = "") -> str:
+        return str(self._folder / name) if name else str(self._folder)
+
+    def size(self, name: str) -> int:
+        return self._confined.file(self._folder / name).stat().st_size
+
+    def read_at(self, name: str, offset: int, count: int) -> bytes:
+        with self._confined.file(self._folder / name).open("rb") as file:
+            file.seek(offset)
+            return file.read(count)
+
+    def each(self, read: Callable[[str], T], names: Sequence[str]) -> list[T]:
+        return one_by_one(read, names)
+
+
 def _read_directory(folder: Path, confined: _Roots) -> ModelFacts:
-    names = _names(folder)
-    models = [name for name in names if name.endswith(".gguf") and not name.startswith("mmproj")]
-    firsts = [name for name in models if not (part := _PART.match(name)) or int(part["number"]) == 1]
+    shelf = _Folder(folder, confined)
+    models = [name for name in shelf.names() if name.endswith(".gguf") and not name.startswith("mmproj")]
+    firsts = [name for name in models if not (part := PART.match(name)) or int(part["number"]) == 1]
     if len(firsts) == 1:
         return _read_gguf(folder / firsts[0], confined)
     if len(firsts) > 1:
         raise Refusal("several_models", param="source", path=str(folder), names=", ".join(sorted(firsts)[:10]))
-    if "config.json" in names:
-        return _read_config(folder, names, confined)
-    raise Refusal("not_a_model", param="source", path=str(folder))
+    return facts_of_folder(shelf, str(folder))
 
 
 def _names(folder: Path) -> list[str]:
+    """Of a pipeline also what its parts' folders hold."""
+    names = _entries(folder)
+    if PIPELINE not in names:
+        return names
+    folders = [name for name in names if (folder / name).is_dir()][:_MOST_PARTS]
+    return sorted([*names, *(f"{inner}/{name}" for inner in folders for name in _entries(folder / inner))])
+
+
+def _entries(folder: Path) -> list[str]:
     with os.scandir(folder) as entries:
         return sorted(entry.name for entry, _ in zip(entries, range(_MOST_FILES), strict=False))
 
@@ -111,7 +140,7 @@ def _read_gguf(path: Path, confined: _Roots) -> ModelFacts:
 
 def _parts(path: Path) -> list[Path]:
     """All files of a model that was split (llama-gguf-split names them -00001-of-0000N), or the file alone."""
-    match = _PART.match(path.name)
+    match = PART.match(path.name)
     if match is None:
         return [path]
     count = int(match["count"])
@@ -122,54 +151,6 @@ def _parts(path: Path) -> list[Path]:
             "gguf_part_missing", param="source", path=str(path), missing=", ".join(missing[:5]), count=len(missing)
         )
     return parts
-
-
-def _read_config(folder: Path, names: Sequence[str], confined: _Roots) -> ModelFacts:
-    """From config.json, and from the headers or the sizes of the weights where they are there."""
-    content = _config(confined.file(folder / "config.json"))
-    facts = facts_of_config(content, str(folder))
-    files = [confined.file(folder / name) for name in names if name.endswith(_WEIGHTS)]
-    safe = [path for path in files if path.suffix == ".safetensors"]
-    held = safe or files
-    size = sum(path.stat().st_size for path in held)
-    facts = replace(facts, size_bytes=size, download_bytes=size or None, has_pickle=bool(files) and not safe)
-    if safe:
-        return _with_headers(facts, safe)
-    return replace(facts, weights_bytes=size, weights_from="files") if files else facts
-
-
-def _with_headers(facts: ModelFacts, paths: Sequence[Path]) -> ModelFacts:
-    tensors = [tensor for path in paths for tensor in _tensors(path)]
-    groups = groups_of(tensors, facts.layer_count)
-    return replace(
-        facts,
-        weights=groups,
-        weights_bytes=sum(group.size_bytes for group in groups),
-        parameter_count=facts.parameter_count or sum(group.parameter_count for group in groups),
-        weights_from="headers",
-    )
-
-
-def _tensors(path: Path) -> tuple[Tensor, ...]:
-    with path.open("rb") as file:
-
-        def read_at(offset: int, count: int) -> bytes:
-            file.seek(offset)
-            return file.read(count)
-
-        return read_tensors(read_at, path.stat().st_size, str(path))
-
-
-def _config(path: Path) -> dict[str, Any]:
-    if path.stat().st_size > _CONFIG_LIMIT_BYTES:
-        raise Refusal("hf_config_invalid", param="source", path=str(path), why="> 16 MiB")
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise Refusal("hf_config_invalid", param="source", path=str(path), why=str(error)) from error
-    if not isinstance(content, dict):
-        raise Refusal("hf_config_invalid", param="source", path=str(path), why=type(content).__name__)
-    return content
 
 
 def _reason(error: OSError | ValueError) -> str:

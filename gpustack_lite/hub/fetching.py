@@ -133,16 +133,22 @@ class Fetcher:
         """One for each origin: a connection that was made for one name is never used for another."""
         with self._making:
             if (origin, proxy) not in self._clients:
-                if self._context is None:
-                    self._context = _tls(self._hubs.ca_file)
                 made = httpx.Client(
                     proxy=proxy,
-                    verify=self._context,
+                    verify=self._tls(origin, proxy),
                     trust_env=False,
                     headers={"User-Agent": f"gpustack-lite/{__version__}", "Accept-Encoding": "identity"},
                 )
                 self._clients[origin, proxy] = made
             return self._clients[origin, proxy]
+
+    def _tls(self, origin: Origin, proxy: str | None) -> ssl.SSLContext:
+        """Plain HTTP is spared the loading of certificates, and gets a context that trusts nobody."""
+        if origin.scheme == "http" and proxy is None:
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if self._context is None:
+            self._context = _tls(self._hubs.ca_file)
+        return self._context
 
 
 def _answer(response: httpx.Response, origin: Origin, deadline: Deadline | None) -> Answer:

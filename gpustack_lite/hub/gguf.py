@@ -80,9 +80,14 @@ def read_header(path: Path) -> Header:
     with path.open("rb") as stream:
         file_bytes = stream.seek(0, 2)
         stream.seek(0)
-        header = _Reader(stream, str(path), file_bytes).header()
+        return header_of(stream, str(path), file_bytes)
+
+
+def header_of(stream: BinaryIO, path: str, file_bytes: int) -> Header:
+    """As `read_header`, of a file that need not be one of this machine: `path` is how it is called."""
+    header = _Reader(stream, path, file_bytes).header()
     if header.needed_bytes > file_bytes:
-        raise Refusal("gguf_truncated", path=str(path), have_bytes=file_bytes, need_bytes=header.needed_bytes)
+        raise Refusal("gguf_truncated", path=path, have_bytes=file_bytes, need_bytes=header.needed_bytes)
     return header
 
 

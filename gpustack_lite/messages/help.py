@@ -233,6 +233,14 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "A path on the worker, huggingface:org/name, modelscope:org/name or the URL of a GGUF.",
         "工作节点上的路径、huggingface:组织/名称、modelscope:组织/名称，或 GGUF 的 URL。",
     ),
+    "help_revision": (
+        "Branch, tag or commit of a hub's repository (its usual branch).",
+        "模型仓库的分支、标签或提交（默认为常用分支）。",
+    ),
+    "help_include": (
+        "Files of the repository that are wanted, such as '*Q8_0*'; repeat for more.",
+        "需要的仓库文件，例如 '*Q8_0*'；可重复给出。",
+    ),
     "help_backend": ("The engine (chosen by the model's format).", "推理引擎（默认按模型格式选择）。"),
     "help_backend_version": ("The engine's version.", "推理引擎版本。"),
     "help_replicas": (

@@ -152,5 +152,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "memory_overhead": ("engine and runtime", "引擎与运行时"),
     "memory_total": ("total", "合计"),
     "memory_per_device": ("claimed on each of {device_count} devices", "{device_count} 个设备上每个占用"),
+    "evaluation_files": (
+        "At {revision} that is {names}: {size} to download.",
+        "版本 {revision}：{names}，需下载 {size}。",
+    ),
+    "evaluation_files_room": ("{room} are free on the disk.", "磁盘剩余 {room}。"),
     "memory_ram": ("claimed of RAM", "占用内存"),
 }

@@ -113,7 +113,19 @@ def document(found: Evaluation) -> Document:
         "reason_counts": {} if why is None else dict(why.reason_counts),
         "remedies": [remedy_document(each) for each in found.remedies],
         "warnings": [_spoken(each) for each in found.warnings],
-        "download_bytes": None if found.subject.facts is None else found.subject.facts.download_bytes,
+        **_files_document(found),
+    }
+
+
+def _files_document(found: Evaluation) -> Document:
+    """Of what lies on a hub: what would be fetched. The room is that of the worker, or of the one that has most."""
+    facts = found.subject.facts
+    rooms = [room for node in _workers(found.question, found.answer) if (room := node.room_on_disk_bytes) is not None]
+    return {
+        "download_bytes": None if facts is None else facts.download_bytes,
+        "disk_free_bytes": max(rooms, default=None),
+        "revision": None if facts is None else facts.revision,
+        "files": [] if facts is None else list(facts.files),
     }
 
 
@@ -134,6 +146,9 @@ def unknown_document(source: str, backend: str | None, why: Explanation) -> Docu
         "remedies": [],
         "warnings": [],
         "download_bytes": None,
+        "disk_free_bytes": None,
+        "revision": None,
+        "files": [],
     }
 
 

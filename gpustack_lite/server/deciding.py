@@ -202,7 +202,7 @@ def decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]
         return
     due = of_model.known.due
     if due and (of_model.backend is None or of_model.backend.needs_facts):
-        yield Ask(model.source, due)
+        yield Ask(model.files_source, due)
     if of_model.backend is None or of_model.name is None or of_model.estimates is None:
         yield _still_unknown(this_round, instance, of_model)
         return
@@ -236,7 +236,7 @@ def _refused(this_round: Round, instance: ModelInstance, of_model: OfModel, refu
 
 
 def _of_model(snapshot: Snapshot, model: Model, now: datetime, hosts: Hosts) -> OfModel:
-    facts = known(snapshot, model.source, now)
+    facts = known(snapshot, model.files_source, now)
     found = OfModel(model, facts, wish_of(model), About(model.name, model.source), hosts=hosts)
     found.refusals = _by_name(snapshot, facts.refusals)
     try:
@@ -345,7 +345,7 @@ def _by_name(snapshot: Snapshot, refusals: Mapping[int, Reason]) -> Mapping[str,
 
 def _explain(this_round: Round, asked: Asked, answer: Unplaceable) -> Explain:
     """Once per question, however many instances ask it. Beyond what one round can bear, a row keeps its remedies."""
-    key = (*asked.claims, repr(asked.of_model.wish), asked.name, asked.model.source, len(this_round.placed))
+    key = (*asked.claims, repr(asked.of_model.wish), asked.name, asked.model.files_source, len(this_round.placed))
     before = asked.instance.remedies
     if key not in this_round.told and len(this_round.told) >= this_round.most_questions * (1 if before else 2):
         kept = tuple(Remedy(each["code"], each["params"], each["change"]) for each in before)

@@ -79,11 +79,11 @@ def _instance(model: Model, now: datetime) -> ModelInstance:
 
 
 def _other(model: Model, source: str) -> Model:
-    return Model(**{**model.model_dump(), "source": source})
+    return Model(**{**model.model_dump(), "source": source, "source_revision": None, "include": []})
 
 
 def _nobody_knows(this_round: Round, model: Model) -> dict[str, Any]:
     """The workers' reasons: silent, or still to answer about the files."""
-    said = known(this_round.snapshot, model.source, this_round.now).refusals.values()
+    said = known(this_round.snapshot, model.files_source, this_round.now).refusals.values()
     reasons = tuple(said) or (Reason(None, "workers", "no_workers"),)
     return evaluation.unknown_document(model.source, model.backend, explain(Unplaceable(reasons)))

@@ -11,6 +11,7 @@ from gpustack_lite.db.queries.inspections import is_due
 from gpustack_lite.db.queries.placing import Snapshot
 from gpustack_lite.db.tables import Inspection, Worker
 from gpustack_lite.domain import ModelFacts, Reason
+from gpustack_lite.hub.sources import is_remote
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,10 @@ class Known:
 
 
 def known(snapshot: Snapshot, source: str, now: datetime) -> Known:
+    """What lies on a hub is the same for everybody: one worker looks, and all are told."""
     rows = {worker.id or 0: snapshot.inspections.get((source, worker.id or 0)) for worker in snapshot.workers}
+    if is_remote(source):
+        return _known_of_hub(snapshot, rows, source, now)
     facts = {worker_id: found for worker_id, row in rows.items() if (found := facts_of(row)) is not None}
     refusals = {
         worker.id or 0: _refusal(worker, rows[worker.id or 0], source)
@@ -38,6 +42,15 @@ def known(snapshot: Snapshot, source: str, now: datetime) -> Known:
         if worker.id not in facts
     }
     return Known(facts, refusals, tuple(_due(snapshot.workers, rows, now)))
+
+
+def _known_of_hub(snapshot: Snapshot, rows: dict[int, Inspection | None], source: str, now: datetime) -> Known:
+    found = next((each for row in rows.values() if (each := facts_of(row)) is not None), None)
+    if found is not None:
+        return Known(dict.fromkeys(rows, found), {}, ())
+    refusals = {each.id or 0: _refusal(each, rows[each.id or 0], source) for each in snapshot.workers}
+    is_asked = any(row is not None and row.answered_at is None and not is_due(row, now) for row in rows.values())
+    return Known({}, refusals, () if is_asked else tuple(_due(snapshot.workers, rows, now)[:1]))
 
 
 def _due(workers: Sequence[Worker], rows: dict[int, Inspection | None], now: datetime) -> list[int]:

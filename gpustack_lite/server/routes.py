@@ -30,7 +30,7 @@ def model_routes(view: Published) -> tuple[ModelRoute, ...]:
 def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) -> ModelRoute:
     ready = [each for each in instances if each.state == State.READY and each.port is not None]
     backend = next((each.assigned["backend"] for each in instances if each.assigned), model.backend)
-    able = abilities.of_model(model, backend, facts_of(view.facts.get(model.source)), view.customs)
+    able = abilities.of_model(model, backend, facts_of(view.facts.get(model.files_source)), view.customs)
     endpoints = tuple(found for each in ready if (found := _endpoint(view, each)) is not None)
     return ModelRoute(
         id=model.id or 0,

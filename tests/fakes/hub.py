@@ -52,7 +52,8 @@ class Faults:
     """Answers wait for it: a hub that is slow, without a clock."""
     redirect_to: str | None = None
     """Where large files are said to lie, such as http://other:1."""
-    truncate_above: int = 0
+    truncate_only: str = ""
+    """What has to be in the path of an answer that is cut."""
 
 
 @dataclass
@@ -87,11 +88,17 @@ class Hub:
         return [each.path for each in self.seen]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is nothing to tell of."""
+
+
 @contextmanager
 def running_hub() -> Iterator[Hub]:
     hub = Hub()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(hub))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _handler(hub))
     hub.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -248,13 +255,17 @@ class _Handler(BaseHTTPRequestHandler):
     # --- files
 
     def _cdn(self, name: str, path: str, **_: str) -> None:
-        """Elsewhere: signed addresses know no token, and a file lies there under its digest."""
+        """Elsewhere: signed addresses know no token, and a file lies there under its digest.
+
+        The commit is told again, because here "elsewhere" is the same host and huggingface_hub's HEAD goes on to it.
+        """
         repo = self.world.repos.get(name)
         if repo is None or path not in repo.files:
             self._send(404, b"", {})
             return
         content = repo.content(path)
-        self._file(content, {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "Accept-Ranges": "bytes"})
+        about = {"X-Repo-Commit": repo.commit, "Accept-Ranges": "bytes"}
+        self._file(content, {**about, "ETag": f'"{hashlib.sha256(content).hexdigest()}"'})
 
     def _file(self, content: bytes, headers: dict[str, str]) -> None:
         if self.world.faults.wrong_bytes:
@@ -280,7 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
-        cut = len(content) > self.world.faults.truncate_above and _spend(self.world.faults, "truncate")
+        cut = self.world.faults.truncate_only in self.path and _spend(self.world.faults, "truncate")
         try:
             self.wfile.write(content[: len(content) // 2] if cut else content)
         except (BrokenPipeError, ConnectionResetError):

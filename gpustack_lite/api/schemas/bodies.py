@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from gpustack_lite.api.replica_range import spelled_out
+from gpustack_lite.hub import sources
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
@@ -141,6 +142,8 @@ class ModelCreate(Body):
 
     name: StrictStr
     source: Annotated[StrictStr, Field(min_length=1, max_length=4096)]
+    source_revision: Annotated[StrictStr, Field(min_length=1, max_length=200)] | None = None
+    include: Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=500)]], Field(max_length=32)] = []
     backend: Annotated[StrictStr, Field(max_length=200)] | None = None
     backend_version: Annotated[StrictStr, Field(max_length=200)] | None = None
     replicas: Annotated[StrictInt, Field(ge=0, le=1000)] = 1
@@ -150,6 +153,10 @@ class ModelCreate(Body):
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
     serving: ServingSpec = ServingSpec()
     autoscale: AutoscaleSpec | None = None
+
+    @property
+    def files_source(self) -> str:
+        return sources.question(self.source, self.source_revision, self.include)
 
 
 class Evaluate(ModelCreate):

@@ -111,6 +111,8 @@ class ModelShape(Shape):
     id: int
     name: str
     source: str
+    source_revision: str | None
+    include: list[str]
     backend: str | None
     backend_version: str | None
     chosen_backend: str | None
@@ -273,6 +275,9 @@ class EvaluationShape(Shape):
     remedies: list[RemedyShape]
     warnings: list[Told]
     download_bytes: int | None
+    disk_free_bytes: int | None
+    revision: str | None
+    files: list[str]
 
 
 class WorkerShape(Shape):

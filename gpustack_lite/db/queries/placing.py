@@ -74,7 +74,7 @@ async def snapshot(session: AsyncSession, sources: Iterable[str] = (), *, whole:
     """What workers said of the sources of pending instances, and of `sources`; `whole`: of those that run, too."""
     pending = await _instances(session, col(ModelInstance.state) == State.PENDING)
     models = await _models_of(session, await _instances(session, true()) if whole else pending)
-    wanted = {model.source for model in models.values()}.union(sources)
+    wanted = {each for model in models.values() for each in (model.source, model.files_source)}.union(sources)
     rows = await inspections.of_sources(session, wanted)
     customs = await session.exec(select(CustomBackend))
     return Snapshot(

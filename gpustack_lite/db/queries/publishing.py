@@ -64,7 +64,7 @@ async def view(session: AsyncSession, now: datetime) -> Published:
     told = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > now - TOLD_AS_EXPIRED)
     sessions = select(LoginSession, User).join(User, col(User.id) == col(LoginSession.user_id))
     models = await fleet(session)
-    answers = await inspections.of_sources(session, {each.source for each in models.models.values()})
+    answers = await inspections.of_sources(session, {each.files_source for each in models.models.values()})
     valid = (col(User.active).is_(True), col(LoginSession.expires_at) > now)
     return Published(
         epoch=await cluster.epoch(session),

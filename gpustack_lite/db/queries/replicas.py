@@ -52,7 +52,7 @@ async def retry(session: AsyncSession, model: Model, clock: Clock) -> int:
 
     The number of them. Touch "instances", "assignments" and "changes" after the commit.
     """
-    await inspections.forget_refusals(session, source=model.source)
+    await inspections.forget_refusals(session, source=model.files_source)
     gave_up = [each for each in await moves.instances_of(session, model.id or 0) if each.gave_up]
     ended = [each for each in gave_up if each.state == State.FAILED]
     for instance in ended:
