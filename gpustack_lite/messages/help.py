@@ -72,6 +72,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   instances   模型副本：list、show、logs
   workers     机器：list、show、token、drain、resume、delete
   devices     加速卡：list、show、cordon、uncordon
+  files       节点上的模型文件：list、show、add、pause、resume、delete
   backends    推理引擎：list、create、delete
   users       可登录的用户：list、update、reset-password
   events      发生过什么、何时发生：list
