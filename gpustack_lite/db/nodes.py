@@ -99,10 +99,15 @@ def _age_seconds(worker: Worker, now: datetime | None) -> float | None:
 
 
 def foreign_bytes(device: WorkerDevice, held: Iterable[ModelInstance]) -> int | None:
-    """Used less what our serving instances hold there: one that still loads has not filled its claim yet."""
+    """Used less what our instances hold there; one that still loads has not filled its claim yet."""
     if device.memory_used_bytes is None:
         return None
-    return max(0, device.memory_used_bytes - _claimed(device, [each for each in held if each.state in SERVING]))
+    return max(0, device.memory_used_bytes - _claimed(device, [each for each in held if has_filled(each)]))
+
+
+def has_filled(instance: ModelInstance) -> bool:
+    """Whether its claim is in the readings: it serves, or it is drained after it has served."""
+    return instance.state in SERVING or (instance.state == State.STOPPING and instance.ready_at is not None)
 
 
 def device_use(device: WorkerDevice, held: Sequence[ModelInstance]) -> DeviceUse:
@@ -122,7 +127,7 @@ def _foreign_ram(worker: Worker, unified_bytes: int) -> int | None:
 
 
 def _unified_bytes(devices: Iterable[WorkerDevice], held: Sequence[ModelInstance]) -> int:
-    serving = [each for each in held if each.state in SERVING]
+    serving = [each for each in held if has_filled(each)]
     return sum([_claimed(device, serving) for device in devices if device.unified_memory])
 
 

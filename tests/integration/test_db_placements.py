@@ -9,6 +9,7 @@ import pytest
 
 from backends import registry
 from gpustack_lite.db.engine import Database, open_database
+from gpustack_lite.db.nodes import nodes
 from gpustack_lite.db.queries import cluster, placing
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
@@ -109,6 +110,30 @@ async def test_a_freed_device_lets_the_next_one_start(db: Database, ports: Ports
     await worker.report()
     await one.settle()
     assert list((await one.states()).values()) == ["scheduled"]
+
+
+async def test_the_end_of_a_replica_frees_exactly_what_its_start_took(db: Database, ports: Ports) -> None:
+    one = await make_cluster(db, ports)
+    worker = await one.add_worker(devices=2)
+
+    async def free() -> list[object]:
+        async with db.read() as session:
+            return [(each.pools, each.free_ram_bytes) for each in nodes(await placing.snapshot(session))]
+
+    before = await free()
+    model = await one.add_model(replicas=2, options={"gib": 7})
+    await one.settle()
+    taken = await free()
+    await worker.run_all()
+    await worker.beat(devices=2, used_gib=7)
+    assert taken == await free() != before
+    await one.delete_model(model)
+    await one.settle()
+    assert await free() == taken
+    await worker.report()
+    await worker.beat(devices=2)
+    await one.settle()
+    assert await free() == before
 
 
 async def test_a_waiting_instance_does_not_fill_the_change_log(db: Database, ports: Ports) -> None:
