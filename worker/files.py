@@ -47,11 +47,13 @@ class Files:
         self._reads = threading.Semaphore(MOST_READS)
 
     async def facts(self, source: str) -> ModelFacts | None:
-        """None for a source without files.
+        """None for a source without files; without a path of what lies on a hub.
 
         Raises:
             Refusal: what `sources.parse` and `facts.read` raise, or `facts_timeout`.
         """
+        if sources.is_remote(source):
+            return await self._on_hub(source)
         parsed = sources.parse(source)
         if parsed.kind == "none":
             return None
@@ -74,7 +76,7 @@ class Files:
     async def report(self, source: str) -> FactsReport:
         """The answer to the server's question about a source."""
         try:
-            found = await (self._on_hub(source) if sources.is_remote(source) else self.facts(source))
+            found = await self.facts(source)
         except Refusal as refusal:
             return FactsReport(source=source, refused=Said(code=refusal.code, params=dict(refusal.params)))
         nothing = ModelFacts(format="none", path="", size_bytes=0)
@@ -84,7 +86,7 @@ class Files:
         """What can be told before anything is here: facts without a path."""
         remote, lying = self._remote, sources.repository(source)
         if remote is None:
-            raise Refusal("source_not_supported_yet", param="source", source=source)
+            raise Refusal("hub_not_allowed", status=403, param="source", hub=lying.kind, allowed="-")
         return await self._in_time(lambda: remote.read(lying), source)
 
     async def _in_time(self, read: Callable[[], T], source: str) -> T:

@@ -17,7 +17,6 @@ _LATER = (
     ("https://", "url"),
     ("http://", "url"),
 )
-_NAMES = frozenset({"path", "none", "huggingface", "modelscope"})
 _HUBS = frozenset({"huggingface", "modelscope"})
 _REPOSITORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95})?")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,199}")
@@ -41,21 +40,23 @@ class Source:
 
 
 def parse(source: str, *, needs_files: bool = True) -> Source:
-    """A source that this version can launch; where no files are needed, a hub's repository is a name like any other.
+    """A source, well-formed. A backend that opens no files is given a repository as a name, and no URL.
 
     Raises:
-        Refusal: `source_too_long`, `source_unprintable`, `source_not_absolute`, `source_not_supported_yet` or
-            `unknown_source`.
+        Refusal: `source_too_long`, `source_unprintable`, `source_not_absolute`, `source_url_without_files`,
+            `source_repository_invalid`, `source_revision_invalid`, `source_url_invalid` or `unknown_source`.
     """
     _must_be_readable(source)
-    recognised = recognise(source)
-    if recognised.kind not in ({"path", "none"} if needs_files else _NAMES):
-        raise Refusal("source_not_supported_yet", param="source", source=source)
-    return recognised
+    if not is_remote(source):
+        return recognise(source)
+    found = repository(source)
+    if found.kind == "url" and not needs_files:
+        raise Refusal("source_url_without_files", param="source", source=source)
+    return found
 
 
 def recognise(source: str) -> Source:
-    """The kind of a source, of whatever this or a later version can launch."""
+    """The kind of a source, whatever the rest of it looks like."""
     if source == "none:":
         return Source("none", "")
     for prefix, kind in _LATER:

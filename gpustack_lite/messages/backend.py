@@ -14,13 +14,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The source {source} is no absolute path: write where the file lies on the worker, beginning with /.",
         "source {source} 不是绝对路径：请写出文件在工作节点上以 / 开头的位置。",
     ),
-    "source_not_supported_yet": (
-        "The source {source} would have to be downloaded, which this version cannot do: fetch the model to the "
-        "worker's "
-        "disk and give its absolute path, such as /models/model.gguf.",
-        "source {source} 需要下载，此版本尚不支持：请先把模型放到工作节点的磁盘上，再给出绝对路径，例如 "
-        "/models/model.gguf。",
-    ),
     "unknown_source": (
         "The source {source} is not known: write an absolute path on the worker such as /models/model.gguf, or "
         "none: for "

@@ -24,6 +24,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "everybody who may see the model sees it.",
         "{host} 上的 URL 不能作为来源：它必须以 .gguf 结尾，且不得包含用户名或查询参数，因为能看到模型的人都能看到它。",
     ),
+    "source_url_without_files": (
+        "This backend opens no files, so {source} would never be fetched: write none: instead.",
+        "此推理引擎不打开任何文件，{source} 不会被获取：请改写为 none:。",
+    ),
     "include_invalid": (
         "{pattern} is no pattern of files: write paths below the repository with * and ?, such as *Q4_K_M*.gguf.",
         "{pattern} 不是有效的文件模式：请写仓库内的路径，可用 * 和 ?，例如 *Q4_K_M*.gguf。",

@@ -78,6 +78,15 @@ def test_patterns_choose_through_a_worker(platform: Platform) -> None:
     assert platform.api.post("/api/v1/evaluate", json=body).json()["files"] == ["m-Q8_0.gguf"]
 
 
+def test_a_model_of_a_hub_is_deployed_by_its_source(platform: Platform) -> None:
+    """On simulated devices, where nothing is fetched; a patch of the revision makes a new generation."""
+    options = {"max-model-len": 4096}
+    platform.deploy("of-hub", source="huggingface:org/name", source_revision="v1.0", options=options)
+    platform.wait_ready("of-hub")
+    model = platform.api.patch("/api/v1/models/of-hub", json={"source_revision": "main"}).json()
+    assert (model["source_revision"], model["generation"]) == ("main", 2)
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub.sources import Source, parse, recognise
+from gpustack_lite.hub.sources import Source, parse, question, recognise, repository
 
 
 @pytest.mark.parametrize(
@@ -20,20 +20,50 @@ def test_what_can_be_launched_is_parsed(source: str, parsed: Source) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "kind", "value"),
+    ("source", "parsed"),
     [
-        pytest.param("huggingface:org/name", "huggingface", "org/name", id="hugging face"),
-        pytest.param("HuggingFace:org/name", "huggingface", "org/name", id="capitals"),
-        pytest.param("modelscope:org/name", "modelscope", "org/name", id="modelscope"),
-        pytest.param("https://host/m.gguf", "url", "https://host/m.gguf", id="https"),
-        pytest.param("http://host/m.gguf", "url", "http://host/m.gguf", id="http"),
+        pytest.param("huggingface:org/name", Source("huggingface", "org/name"), id="hugging face"),
+        pytest.param("HuggingFace:org/name", Source("huggingface", "org/name"), id="capitals"),
+        pytest.param("huggingface:gpt2", Source("huggingface", "gpt2"), id="without an owner"),
+        pytest.param("huggingface:o/n@refs/pr/1", Source("huggingface", "o/n", "refs/pr/1"), id="with a revision"),
+        pytest.param("modelscope:org/name", Source("modelscope", "org/name"), id="modelscope"),
+        pytest.param("https://host/m.gguf", Source("url", "https://host/m.gguf"), id="https"),
+        pytest.param("http://host/m.gguf?download=true", Source("url", "http://host/m.gguf"), id="http"),
     ],
 )
-def test_what_a_later_version_downloads_is_recognised_and_refused(source: str, kind: str, value: str) -> None:
-    assert recognise(source) == Source(kind, value)
+def test_what_lies_on_a_hub_is_parsed(source: str, parsed: Source) -> None:
+    assert parse(source) == parsed
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        pytest.param("huggingface:", "source_repository_invalid", id="no name"),
+        pytest.param("huggingface:a/b/c", "source_repository_invalid", id="three parts"),
+        pytest.param("huggingface:../etc", "source_repository_invalid", id="upwards"),
+        pytest.param("huggingface:a/../b", "source_repository_invalid", id="upwards inside"),
+        pytest.param("huggingface:a/b?x=1", "source_repository_invalid", id="a query"),
+        pytest.param("modelscope:name", "source_repository_invalid", id="no owner on modelscope"),
+        pytest.param("huggingface:o/n@../x", "source_revision_invalid", id="revision upwards"),
+        pytest.param("huggingface:o/n@-x", "source_revision_invalid", id="revision like an option"),
+        pytest.param("https://host/m.bin", "source_url_invalid", id="no GGUF"),
+        pytest.param("https://host/m.gguf?token=secret", "source_url_invalid", id="a query in a URL"),
+        pytest.param("https://user:secret@host/m.gguf", "source_url_invalid", id="a password in a URL"),
+    ],
+)
+def test_what_is_no_place_on_a_hub_is_refused(source: str, code: str) -> None:
     with pytest.raises(Refusal) as refused:
         parse(source)
-    assert (refused.value.code, refused.value.param) == ("source_not_supported_yet", "source")
+    assert refused.value.code == code
+    if "secret" in source:
+        assert "secret" not in str(refused.value)
+
+
+def test_a_question_holds_all_that_chooses_files_and_is_the_same_for_the_same() -> None:
+    asked = question("huggingface:o/n", "v1", ["b*", "a & b/*"])
+    assert asked == question("huggingface:o/n", "v1", ["a & b/*", "b*", "b*"])
+    assert repository(asked) == Source("huggingface", "o/n", "v1", ("a & b/*", "b*"))
+    assert question("/models/m", None, []) == "/models/m"
 
 
 @pytest.mark.parametrize("source", ["huggingface:org/name", "modelscope:org/name", "/models/m", "none:"])
@@ -44,7 +74,7 @@ def test_where_no_files_are_needed_a_repository_is_a_name(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "code"),
     [
-        pytest.param("http://169.254.169.254/x", "source_not_supported_yet", id="URL"),
+        pytest.param("http://169.254.169.254/m.gguf", "source_url_without_files", id="URL"),
         pytest.param("docker:org/name", "unknown_source", id="another hub"),
     ],
 )
