@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import npu_smi
+from tests.fakes import npu_smi, playing
 from tests.harness import Document, Platform
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
@@ -32,7 +32,7 @@ def test_what_runs_on_a_card_that_becomes_sick_is_drained_and_placed_on_another(
         platform.deploy("m", backend="engine", placement={"devices": []})
         platform.wait_ready("m")
         assert _cards(platform) == {0}
-        npu_smi.describe(state, machine(SICK))
+        playing.describe(state, machine(SICK))
         platform.until(lambda: platform.model("m")["state"] == "ready" and _cards(platform) == {1}, seconds=60)
         sick = platform.api.get("/api/v1/devices").json()["items"][0]
         assert (sick["fault"]["action"], sick["isolated"]["code"], sick["schedulable"]) == (
