@@ -17,7 +17,8 @@ from gpustack_lite.domain import (
     Sentence,
 )
 
-OptionKind = Literal["int", "float", "bool", "str", "choice", "json"]
+OptionKind = Literal["int", "float", "bool", "str", "choice", "json", "text"]
+"""A text may be long and have several lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class Placed:
     """As many as `Needs.ports` asked for."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """What `Needs.texts` named, as far as it could be read."""
+    ascend_root: str = "/usr/local/Ascend"
+    """Where CANN is installed on this worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,13 @@ class Renames(Protocol):
     """A backend whose engine does not take every name says under which one it serves a model."""
 
     def served_name(self, name: str) -> str: ...
+
+
+@runtime_checkable
+class Warns(Protocol):
+    """A backend may say what a person should know of a model, its options and chips before it is launched."""
+
+    def cautions(self, facts: ModelFacts, options: Options, chips: Sequence[str]) -> Sequence[Sentence]: ...
 
 
 @runtime_checkable

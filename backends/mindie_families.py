@@ -1,23 +1,18 @@
 """What MindIE does for a family of models beyond plain text: reasoning apart from the answer, calls of tools.
 
-Source: MindIE-LLM docs/en/user_guide/feature/enable_reasoning.md (which families, and their key below `models`) and
-function_call.md (the parser is found by the model itself).
+Which families, and their key below `models` in config.json, is in the table of `backends.families`.
 """
 
 from collections.abc import Mapping
 
+from backends.families import FAMILIES
 from backends.options import OptionValue
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
 
-REASONING: Mapping[str, str] = {
-    "Qwen3ForCausalLM": "qwen3",
-    "Qwen3MoeForCausalLM": "qwen3_moe",
-    "DeepseekV3ForCausalLM": "deepseekv2",
-    "DeepseekV32ForCausalLM": "deepseek_v32",
-}
+REASONING: Mapping[str, str] = {name: key for each in FAMILIES for name, key in each.mindie_keys.items()}
 """Architecture -> its key below `models` in config.json."""
-TOOLS = frozenset({*REASONING, "Qwen2ForCausalLM", "ChatGLMModel"})
+TOOLS = frozenset(name for each in FAMILIES for name in each.mindie_tools)
 
 
 def reasoning_key(facts: ModelFacts | None, values: Mapping[str, OptionValue]) -> str | None:

@@ -7,28 +7,15 @@ an environment of Python, bin/mindie_llm_server and site-packages/mindie_llm/con
 from pathlib import PurePath
 from typing import NamedTuple
 
+from backends.sourcing import CANN, sourced
 from gpustack_lite.domain import BackendVersion
 
 DAEMON = "mindieservice_daemon"
 SERVER = "mindie_llm_server"
 ASCEND = PurePath("/usr/local/Ascend")
-SET_ENV = ("ascend-toolkit/set_env.sh", "nnal/atb/set_env.sh", "atb-models/set_env.sh", "mindie/set_env.sh")
+SET_ENV = (*CANN, "atb-models/set_env.sh", "mindie/set_env.sh")
 """Below the CANN root, in the order in which the documentation sources them."""
 _PYTHONS = ("3.10", "3.11", "3.12")
-
-UNSET = "ASCEND_RT_VISIBLE_DEVICES NPU_VISIBLE_DEVICES NPU_DEVICE_IDS WORLD_SIZE RANK_TABLE_FILE RANKTABLEFILE"
-"""Of whoever started the worker: npuDeviceIds name the cards, and a filter would number them anew."""
-WRAPPER = f"""\
-gl_program=$1 gl_names=$2; shift 2; gl_files=("$@"); set --
-gl_kept=(); for gl_each in $gl_names; do gl_kept+=("$gl_each=${{!gl_each}}"); done
-for gl_each in "${{gl_files[@]}}"; do if [ -r "$gl_each" ]; then . "$gl_each"; fi; done
-unset {UNSET}
-for gl_each in "${{gl_kept[@]}}"; do export "$gl_each"; done
-exec "$gl_program"
-"""
-"""Sources the files in its own shell, then sets what was decided again, since they set some of it too. The files see no
-arguments: atb's reads them; and no name of ours that theirs might take. Nothing of a user's is part of the script.
-"""
 
 
 class Install(NamedTuple):
@@ -68,4 +55,4 @@ class Install(NamedTuple):
 
     def argv(self, kept: tuple[str, ...]) -> tuple[str, ...]:
         """`kept` are the names of the variables that the sourced files may not change."""
-        return ("/bin/bash", "-c", WRAPPER, "mindie", str(self.program), " ".join(kept), *self.set_env)
+        return sourced((str(self.program),), self.set_env, kept, "mindie")

@@ -12,6 +12,7 @@ from gpustack_lite.domain import Options
 from gpustack_lite.errors import Refusal
 
 LONGEST_VALUE = 8192
+LONGEST_TEXT = 65536
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")
 _FORBIDDEN_VARIABLES = re.compile(
@@ -99,14 +100,14 @@ def _yes_or_no(value: object) -> bool | None:
     return _WORDS.get(str(value).lower()) if isinstance(value, str | int) else None
 
 
-def _text(value: object, *, switches: bool = False) -> str | None:
+def _text(value: object, *, switches: bool = False, longest: int = LONGEST_VALUE) -> str | None:
     """With `switches`, a YAML `on` or `off` (which YAML reads as a boolean) is the word again."""
     if isinstance(value, bool):
         return ("on" if value else "off") if switches else None
     if not isinstance(value, str | int | float):
         return None
     made = str(value)
-    return None if len(made) > LONGEST_VALUE or _UNPRINTABLE.search(made) else made
+    return None if len(made) > longest or _UNPRINTABLE.search(made) else made
 
 
 def _json(value: object) -> str | None:
@@ -128,6 +129,7 @@ _READERS: Mapping[OptionKind, Callable[[object], OptionValue | None]] = {
     "str": _text,
     "choice": partial(_text, switches=True),
     "json": _json,
+    "text": partial(_text, longest=LONGEST_TEXT),
 }
 
 

@@ -11,6 +11,7 @@ from backends.failures import Failure, first_known
 from backends.memory import fitting
 from backends.memory.sglang import Static, batches, fraction
 from backends.options import OptionValue, check_env, checked
+from backends.parsing import chosen, said
 from backends.vllm import asked, directory, tensor_of
 from gpustack_lite.domain import (
     Abilities,
@@ -84,15 +85,21 @@ class Sglang:
         embeds = values.get("is-embedding") is True or (facts is not None and facts.kind == "embedding")
         if embeds:
             return Abilities(paths=frozenset({"/v1/embeddings"}), output_modalities=("embedding",))
+        parsers = chosen(facts, values, "sglang")
         return Abilities(
             paths=_PATHS,
             input_modalities=("text", "image") if facts is not None and facts.kind == "vlm" else ("text",),
             output_modalities=("text",),
-            tools="tool-call-parser" in values,
-            reasoning="reasoning-parser" in values,
+            tools=parsers.tools is not None,
+            reasoning=parsers.reasoning is not None,
             json_schema=True,
             spelling="reasoning_content",
         )
+
+    def cautions(self, facts: ModelFacts, options: Options, chips: Sequence[str]) -> Sequence[Sentence]:
+        values = checked(options, KNOWN, FORBIDDEN)
+        is_text = facts.kind in {"llm", "vlm"} and values.get("is-embedding") is not True
+        return tuple(said(facts, values, chosen(facts, values, "sglang"), "sglang")) if is_text else ()
 
     def launch(self, placed: Placed) -> LaunchSpec:
         values = checked(placed.options, KNOWN, FORBIDDEN)
@@ -119,9 +126,12 @@ def flags(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, Option
     wish = asked(values)
     tensor, total = tensor_of(placed, wish), min((each.memory_total_bytes or 0 for each in placed.devices), default=0)
     chunk, graph = batches(values, total)
-    said = {_RENAMED.get(name, name): value for name, value in values.items() if value is not False}
+    given = {_RENAMED.get(name, name): value for name, value in values.items() if value is not False}
+    parsers = chosen(placed.facts, values, "sglang")
+    told = {"tool-call-parser": parsers.tools, "reasoning-parser": parsers.reasoning}
     return {
-        **said,
+        **{name: value for name, value in given.items() if name not in told},
+        **{name: value for name, value in told.items() if value is not None},
         "model-path": placed.source_path or (placed.facts.path if placed.facts is not None else ""),
         "served-model-name": placed.model_name,
         "host": "127.0.0.1",

@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from pathlib import PurePath
 
 from backends import vllm_failures
 from backends.base import Estimate, Option, Placed, Want
 from backends.failures import Failure, first_known
 from backends.memory import fitting
-from backends.memory.ranks import Ranks
-from backends.memory.vllm import GIB, POOLED_KINDS, Reserving, memory, settings
-from backends.options import OptionValue, check_env, flags, passed
+from backends.memory.vllm import Reserving
+from backends.options import OptionValue, check_env, flags, passed, unknown_of
+from backends.parsing import OPTIONS as PARSER_OPTIONS
+from backends.parsing import Chosen, chosen, said
+from backends.vllm_cpu import cpu_env, on_cpu
+from backends.vllm_inner import check_inner
 from backends.vllm_options import FORBIDDEN, FORBIDDEN_VARIABLES, KNOWN, SUSPECT
+from backends.vllm_use import POOLED, pooling, used_as
 from gpustack_lite.domain import (
     Abilities,
     BackendVersion,
-    Claim,
     DeviceKind,
     HttpProbe,
     LaunchSpec,
@@ -29,14 +31,7 @@ from gpustack_lite.errors import Refusal
 GENERATING = frozenset(
     {"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"}
 )
-POOLED: Mapping[str, frozenset[str]] = {
-    "embedding": frozenset({"/v1/embeddings"}),
-    "reranker": frozenset({"/v1/rerank", "/v1/score"}),
-    "classifier": frozenset({"/v1/classify"}),
-}
-CPU_RUNTIME_BYTES = int(2.4 * GIB)
-"""The API server, the core and the worker before they load anything: measured with 0.32 on x86-64."""
-CPU_BLOCK = 128
+TEMPLATE = "chat_template.jinja"
 _LEAST_SECONDS = 300.0
 
 
@@ -59,7 +54,7 @@ class Vllm:
         return ()
 
     def check(self, options: Options, env: Mapping[str, str]) -> None:
-        passed(options, KNOWN, FORBIDDEN, SUSPECT)
+        check_inner(passed(options, KNOWN, FORBIDDEN, SUSPECT))
         check_env(env, FORBIDDEN_VARIABLES)
 
     def arithmetic(self, values: Mapping[str, OptionValue]) -> Reserving:
@@ -67,36 +62,48 @@ class Vllm:
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
         values = passed(want.options, KNOWN, FORBIDDEN, SUSPECT)
-        known = directory(facts, self.name)
+        known = used_as(directory(facts, self.name), values)
+        self._parsers(known, values)
         if "cpu" in self.device_kinds and not any(each.kind == "cuda" for each in want.devices):
-            return (_on_cpu(known, values),)
+            return (on_cpu(known, values, asked(values)),)
         return fitting.estimates(known, want, asked(values), self.arithmetic(values))
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
         values = passed(options, KNOWN, FORBIDDEN, SUSPECT)
         if facts is None:
             return Abilities(paths=self.paths)
-        if facts.kind in POOLED:
-            return _pooling(facts)
+        if (known := used_as(facts, values)).kind in POOLED:
+            return pooling(known)
+        parsers = self._parsers(known, values)
         return Abilities(
             paths=GENERATING,
             input_modalities=("text", "image") if facts.kind == "vlm" else ("text",),
             output_modalities=("text",),
-            tools=values.get("enable-auto-tool-choice") is True and "tool-call-parser" in values,
-            reasoning="reasoning-parser" in values,
+            tools=parsers.tools is not None,
+            reasoning=parsers.reasoning is not None,
             json_schema=True,
-            spelling="reasoning" if "reasoning-parser" in values else None,
+            spelling="reasoning" if parsers.reasoning is not None else None,
         )
+
+    def cautions(self, facts: ModelFacts, options: Options, chips: Sequence[str]) -> Sequence[Sentence]:
+        values = passed(options, KNOWN, FORBIDDEN, SUSPECT)
+        known, unseen = used_as(facts, values), unknown_of(options, KNOWN)
+        passed_on = [Sentence("options_passed_on", {"options": ", ".join(unseen), "backend": self.name})]
+        of_parsers = said(known, values, self._parsers(known, values), "vllm") if known.kind not in POOLED else ()
+        return (*(passed_on if unseen else ()), *of_parsers)
 
     def launch(self, placed: Placed) -> LaunchSpec:
         values = passed(placed.options, KNOWN, FORBIDDEN, SUSPECT)
-        chosen = {**self.by_device(placed), **values, **self._settled(placed, values)}
+        own = {name: value for name, value in values.items() if name not in PARSER_OPTIONS}
+        forced = {**self._settled(placed, values), **_told(placed, values)}
+        decided = {**self.by_device(placed, values), **own, **self.above(placed, values), **forced}
         name, port = placed.model_name, placed.port
         ours: dict[str, OptionValue] = {"served-model-name": name, "host": "127.0.0.1", "port": port}
         return LaunchSpec(
-            argv=(*_program(placed.version), "serve", _model(placed), *flags({**ours, **chosen})),
+            argv=(*_program(placed.version), "serve", _model(placed), *flags({**ours, **decided})),
             env={
                 **dict(self.env),
+                **self.env_by_device(placed),
                 **placed.env,
                 **self._devices(placed, values),
                 "VLLM_API_KEY": placed.engine_key,
@@ -107,14 +114,26 @@ class Vllm:
             port=placed.port,
             workdir=placed.workdir,
             probe=HttpProbe("/health", deadline_seconds=_LEAST_SECONDS),
+            files={TEMPLATE: str(values["chat-template"])} if "chat-template" in values else {},
         )
 
-    def by_device(self, placed: Placed) -> dict[str, OptionValue]:
+    def by_device(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """Options that the chip or the weights want; the user's own stand before them."""
+        return {} if is_on_accelerator(placed) else {"enforce-eager": True}
+
+    def above(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+        """What stands even before the user's own, because it contains that."""
+        return {}
+
+    def env_by_device(self, placed: Placed) -> dict[str, str]:
+        """The user's own variables stand before them."""
         return {}
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
         return first_known(self.failures, log_lines)
+
+    def _parsers(self, facts: ModelFacts, values: Mapping[str, OptionValue]) -> Chosen:
+        return chosen(facts, values, "vllm")
 
     def _settled(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """What was placed, said outright: an engine of another version must not choose other defaults."""
@@ -125,17 +144,33 @@ class Vllm:
         total = min((each.memory_total_bytes or 0 for each in placed.devices), default=0)
         if total and placed.claim.bytes_per_device:
             made["gpu-memory-utilization"] = round(placed.claim.bytes_per_device / total, 3)
-        if total and placed.facts is not None and placed.facts.kind == "llm":
+        if placed.facts is not None and placed.facts.kind == "llm" and (total or not is_on_accelerator(placed)):
             taken = self.arithmetic(values).chosen(placed.facts, total, placed.context_length or 0)
             made |= {"max-num-batched-tokens": taken.batched_tokens, "max-num-seqs": taken.sequences}
         return made
 
     def _devices(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, str]:
-        if placed.devices and placed.devices[0].kind != "cpu":
+        if is_on_accelerator(placed):
             return {self.visible: ",".join(each.visible_name for each in placed.devices)}
-        if placed.facts is None:
-            return {}
-        return {"VLLM_CPU_KVCACHE_SPACE": str(_cpu_cache_gib(placed.facts, values, placed.context_length or 0))}
+        return cpu_env(placed, values, asked(values))
+
+
+def is_on_accelerator(placed: Placed) -> bool:
+    return bool(placed.devices) and placed.devices[0].kind != "cpu"
+
+
+def _told(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """What the model's family and its use want: parsers, the pooling runner, and the template that was given."""
+    facts = None if placed.facts is None else used_as(placed.facts, values)
+    if facts is not None and facts.kind in POOLED:
+        return {"runner": "pooling"}
+    found = chosen(facts, values, "vllm")
+    told: dict[str, OptionValue] = {}
+    if found.tools is not None:
+        told |= {"enable-auto-tool-choice": True, "tool-call-parser": found.tools}
+    if found.reasoning is not None:
+        told["reasoning-parser"] = found.reasoning
+    return told | ({"chat-template": f"{placed.workdir}/{TEMPLATE}"} if "chat-template" in values else {})
 
 
 def directory(facts: ModelFacts | None, backend: str) -> ModelFacts:
@@ -190,36 +225,6 @@ def _program(version: BackendVersion) -> tuple[str, ...]:
 
 def _model(placed: Placed) -> str:
     return placed.source_path or (placed.facts.path if placed.facts is not None else "")
-
-
-def _pooling(facts: ModelFacts) -> Abilities:
-    is_embedding = facts.kind == "embedding"
-    return Abilities(
-        paths=POOLED[facts.kind],
-        input_modalities=("text",),
-        output_modalities=("embedding" if is_embedding else "score",),
-        tools=False,
-        reasoning=False,
-        json_schema=False,
-        embedding_dimensions=facts.embedding_length if is_embedding else None,
-    )
-
-
-def _on_cpu(facts: ModelFacts, values: Mapping[str, OptionValue]) -> Estimate:
-    """Weights, cache and activations lie in RAM, the cache in whole GiB as VLLM_CPU_KVCACHE_SPACE is given."""
-    wish = asked(values)
-    trained = facts.trained_context_length or fitting.DEFAULT_LONGEST
-    context = wish.context or min(trained, 2 * fitting.LEAST_CONTEXT)
-    chosen = settings(values, 0, context, block=CPU_BLOCK, pools=facts.kind in POOLED_KINDS)
-    found = memory(facts, Ranks(), chosen, context, CPU_RUNTIME_BYTES)
-    cache = _cpu_cache_gib(facts, values, context) * GIB
-    needed = found.total_bytes - found.kv_bytes + cache
-    return Estimate(Claim(ram_bytes=needed, device_kinds=frozenset({"cpu"})), found, context)
-
-
-def _cpu_cache_gib(facts: ModelFacts, values: Mapping[str, OptionValue], context: int) -> int:
-    chosen = settings(values, 0, context, block=CPU_BLOCK)
-    return max(ceil(memory(facts, Ranks(), chosen, max(context, 1)).kv_bytes / GIB), 1)
 
 
 VLLM = Vllm()

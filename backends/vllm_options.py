@@ -44,11 +44,15 @@ _MODEL = (
     Option("limit-mm-per-prompt", "json", "pictures, videos and sounds in one request"),
     Option("mm-processor-kwargs", "json", "for the model's own processor of pictures"),
     Option("additional-config", "json", "what a platform plugin such as vLLM-Ascend takes"),
+    Option("compilation-config", "json", "which graphs are captured: cudagraph_mode and sizes only"),
+    Option("speculative-config", "json", "guess tokens ahead by the model's own draft layers or by the prompt"),
 )
 _SERVING = (
     Option("enable-auto-tool-choice", "bool", "let the model call tools by itself; needs tool-call-parser"),
-    Option("tool-call-parser", "str", "how the model spells calls of tools, such as hermes"),
-    Option("reasoning-parser", "str", "how the model spells reasoning, such as qwen3 or deepseek_r1"),
+    Option("tool-call-parser", "str", "how the model spells calls of tools, such as hermes; none: they are not read"),
+    Option("reasoning-parser", "str", "how the model spells reasoning, such as qwen3; none: it stays in the answer"),
+    Option("chat-template", "text", "the template itself (Jinja), instead of the one that came with the weights"),
+    Option("default-chat-template-kwargs", "json", 'variables of the template, such as {"enable_thinking": false}'),
     Option("chat-template-content-format", "choice", "as the template wants it", choices=("auto", "string", "openai")),
     Option("long-prefill-token-threshold", "int", "from how many tokens a prompt counts as long"),
     Option("structured-outputs-config", "json", "how answers are held to a grammar"),

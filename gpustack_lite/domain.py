@@ -224,6 +224,8 @@ class ModelFacts:
     template_takes_tools: bool | None = None
     template_reasons: bool | None = None
     """Whether the chat template speaks of thinking apart from answering."""
+    template_signs: tuple[str, ...] = ()
+    """Marks and variables of the chat template by which families are told apart (hub.templates.SIGNS)."""
     sliding_window_layer_count: int | None = None
     """How many layers keep only `sliding_window` tokens; None where nobody says: then all count in full."""
     feed_forward_length: int | None = None

@@ -61,6 +61,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         claim=_claim(assigned),
         device_layers=assigned.device_layers,
         texts=prepared.texts,
+        ascend_root=str(workshop.settings.ascend_root),
     )
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _MOST_FILES = 10_000
 _MOST_PARTS = 50
 _PARTS: Mapping[str, type[LayerGroup | WeightGroup]] = {"layers": LayerGroup, "weights": WeightGroup}
-_LISTS = ("kv_head_counts", "unknown", "files", "layer_bytes")
+_LISTS = ("kv_head_counts", "unknown", "files", "layer_bytes", "template_signs")
 
 
 def read(path: Path, roots: Sequence[Path]) -> ModelFacts:

@@ -7,6 +7,7 @@ from gpustack_lite.domain import LayerGroup, ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub.gguf import Array, Header, Scalar, Tensor
 from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
+from gpustack_lite.hub.templates import Template, read
 
 MOST_LAYERS = 4096
 _BLOCK = re.compile(r"blk\.(\d{1,4})\.")
@@ -24,10 +25,6 @@ _WINDOW_PATTERNS: Mapping[str, int] = {
 """Of every N layers the last attends to everything, the others to the window (llama-model.cpp, set_swa_pattern)."""
 
 _TEMPLATE = "tokenizer.chat_template"
-_TOOLS = re.compile(r"\btools\b")
-_THOUGHTS = re.compile(r"<think|\b(?:enable_thinking|reasoning_content|reasoning_effort|thinking)\b|\[THINK\]")
-"""The variables and marks by which templates ask for thinking (Qwen3, DeepSeek, gpt-oss, Magistral and their kin)."""
-
 _POOLING: Mapping[int, str] = {0: "none", 1: "mean", 2: "cls", 3: "last", 4: "rank"}
 """llama.h, llama_pooling_type."""
 
@@ -45,6 +42,7 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
     embedding_length = keys.number("embedding_length")
     head_length = embedding_length // head_count if embedding_length and head_count else None
     window = keys.number("attention.sliding_window") or None
+    template = _template(headers[0].metadata)
     return ModelFacts(
         format="gguf",
         path=path,
@@ -72,16 +70,16 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         output_bytes=_output_bytes(headers),
         is_tied=not any(tensor.name == _OUTPUT for header in headers for tensor in header.tensors),
         has_chat_template=_TEMPLATE in headers[0].metadata,
-        template_takes_tools=_template_names(_TOOLS, headers[0].metadata),
-        template_reasons=_template_names(_THOUGHTS, headers[0].metadata),
+        template_takes_tools=None if template is None else template.takes_tools,
+        template_reasons=None if template is None else template.reasons,
+        template_signs=() if template is None else template.signs,
         pooling=_POOLING.get(keys.number("pooling_type") or 0) if keys.raw("pooling_type") is not None else None,
     )
 
 
-def _template_names(pattern: re.Pattern[str], metadata: Mapping[str, Scalar | Array]) -> bool | None:
-    """Also in the templates that a model has beside its main one, such as tokenizer.chat_template.tool_use."""
-    found = [value for key, value in metadata.items() if key.startswith(_TEMPLATE) and isinstance(value, str)]
-    return any(pattern.search(each) for each in found) if found else None
+def _template(metadata: Mapping[str, Scalar | Array]) -> Template | None:
+    """Also of the templates that a model has beside its main one, such as tokenizer.chat_template.tool_use."""
+    return read([value for key, value in metadata.items() if key.startswith(_TEMPLATE) and isinstance(value, str)])
 
 
 class _Keys:

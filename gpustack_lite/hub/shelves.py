@@ -13,6 +13,7 @@ from gpustack_lite.hub.config_facts import facts_of_config
 from gpustack_lite.hub.gguf import Header, header_of
 from gpustack_lite.hub.gguf_facts import facts_of
 from gpustack_lite.hub.safetensors import Tensor, read_tensors
+from gpustack_lite.hub.templates import TEMPLATE_FILES, with_template
 from gpustack_lite.hub.tensor_roles import groups_of
 
 T = TypeVar("T")
@@ -20,6 +21,9 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 OTHER_WEIGHTS = (".onnx", ".onnx_data", ".om", ".npz", ".ckpt", ".nemo")
 """Of models that no reader of ours opens: their sizes are still something."""
 PIPELINE = "model_index.json"
+POOLS = "modules.json"
+"""Of sentence-transformers: engines take a text model that has it for one that pools."""
+_TEMPLATE_LIMIT_BYTES = 4 * 1024**2
 _CONFIG_LIMIT_BYTES = 16 * 1024**2
 _BLOCK_BYTES = 2 * 1024**2
 _DESCRIPTION = re.compile(r"(^|/)quant_model_description[^/]*\.json$")
@@ -63,7 +67,7 @@ def facts_of_folder(shelf: Shelf, path: str, *, reads_headers: bool = True) -> M
     names = shelf.names()
     weights = [name for name in names if name.endswith((*WEIGHTS, *OTHER_WEIGHTS))]
     if "config.json" in names:
-        facts = _described(shelf, names, path)
+        facts = _with_use(shelf, names, _described(shelf, names, path))
     elif PIPELINE in names:
         facts = _pipeline(shelf, path)
     elif weights:
@@ -87,6 +91,20 @@ def _described(shelf: Shelf, names: Sequence[str], path: str) -> ModelFacts:
 
 
 _SLIM = {"quant_method": "ascend"}
+
+
+def _with_use(shelf: Shelf, names: Sequence[str], facts: ModelFacts) -> ModelFacts:
+    """What the tokenizer's template says, and whether a text model was trained to embed: its class does not say so."""
+    embeds = POOLS in names and facts.kind == "llm"
+    facts = replace(facts, kind="embedding", pooling=facts.pooling or "last") if embeds else facts
+    return with_template(facts, _template_files(shelf, names))
+
+
+def _template_files(shelf: Shelf, names: Sequence[str]) -> dict[str, str]:
+    """The first that is there says it; the others are not read beside it."""
+    there = [name for name in TEMPLATE_FILES if name in names and shelf.size(name) <= _TEMPLATE_LIMIT_BYTES]
+    wanted = there[:1] if TEMPLATE_FILES[0] in there else there
+    return {name: shelf.read_at(name, 0, shelf.size(name)).decode("utf-8", "replace") for name in wanted}
 
 
 def _pipeline(shelf: Shelf, path: str) -> ModelFacts:

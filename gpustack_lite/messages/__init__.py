@@ -25,13 +25,14 @@ from gpustack_lite.messages import (
     planning,
     scheduler,
     server,
+    vllm,
     worker,
 )
 
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, devices, doctor, faults, holding, hub, mindie),
+    *(compatibility, devices, doctor, faults, holding, hub, mindie, vllm),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

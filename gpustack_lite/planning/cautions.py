@@ -1,9 +1,11 @@
 """What a person should know of a model before it is deployed, whether or not it fits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from backends.base import Warns
 from backends.compatibility import Host, verdict
 from gpustack_lite.domain import Device, ModelFacts, Params, Sentence
+from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.subject import Subject
 from scheduler import Node
 
@@ -28,6 +30,7 @@ def cautions(subject: Subject, devices: Iterable[Device], workers: Iterable[Node
     return (
         *_of_files(facts),
         *_of_engine(subject, facts),
+        *_of_backend(subject, facts, chips),
         *_of_chips(facts, subject, chips),
         *_of_disk(facts, subject.source, workers),
     )
@@ -60,6 +63,14 @@ def _of_engine(subject: Subject, facts: ModelFacts) -> Iterator[Sentence]:
     method, reads = facts.quantization_method, _ENGINES_READ.get(subject.name)
     if method and reads is not None and method not in reads:
         yield Sentence("quantization_not_read", {"quantization": method, "backend": subject.name})
+
+
+def _of_backend(subject: Subject, facts: ModelFacts, chips: Sequence[str]) -> Sequence[Sentence]:
+    """What the engine's adapter has to say; where it refuses the options, that is the answer and not a caution."""
+    try:
+        return subject.backend.cautions(facts, subject.options, chips) if isinstance(subject.backend, Warns) else ()
+    except Refusal:
+        return ()
 
 
 def _of_chips(facts: ModelFacts, subject: Subject, chips: Iterable[str]) -> Iterator[Sentence]:

@@ -97,7 +97,10 @@ def test_gguf_is_not_for_vllm() -> None:
 
 def test_what_is_launched_on_two_cards() -> None:
     spec = VLLM_ASCEND.launch(placed("Qwen3-32B", VERSION, devices(ON_910B)[2:4], 40960, seed=1, enforce_eager=True))
-    assert spec.argv == (
+    shell, flag, _, _, kept, count, *rest = spec.argv
+    assert (shell, flag, kept.split()) == ("/bin/bash", "-c", sorted(spec.env))
+    assert rest[: int(count)] == [f"/usr/local/Ascend/{each}/set_env.sh" for each in ("ascend-toolkit", "nnal/atb")]
+    assert tuple(rest[int(count) :]) == (
         *("/v/bin/vllm", "serve", "/models/Qwen3-32B", "--served-model-name=served", "--host=127.0.0.1"),
         *("--port=21000", "--seed=1", "--enforce-eager", "--tensor-parallel-size=2", "--max-model-len=40960"),
         *("--max-num-batched-tokens=2048", "--max-num-seqs=256"),
@@ -150,7 +153,7 @@ def test_the_module_runs_in_the_python_of_a_venv() -> None:
     "name",
     [
         *("host", "port", "api-key", "trust-remote-code", "no-trust-remote-code", "trust_remote_code", "--host"),
-        *("worker-cls", "tool-parser-plugin", "middleware", "chat-template", "kv-transfer-config"),
+        *("worker-cls", "tool-parser-plugin", "middleware", "chat-template.x", "kv-transfer-config"),
         *("compilation-config.inductor_passes", "ssl-keyfile", "some-new-path", "new-plugin-dir", "load-plugins"),
         *("device-memory-utilization", "device-ids", "enable-prompt-embeds", "spec-model"),
     ],

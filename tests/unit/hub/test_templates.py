@@ -1,0 +1,49 @@
+"""What chat templates tell: of tools, of thinking, and by which marks a family is known."""
+
+import json
+
+import pytest
+
+from gpustack_lite.domain import ModelFacts
+from gpustack_lite.hub.templates import read, texts_of, with_template
+
+FACTS = ModelFacts("hf", "/m", 0)
+THINKING = "{% if enable_thinking %}<think>{% endif %}{% for tool in tools %}<tool_call>{% endfor %}"
+
+
+def test_marks_and_variables_are_found_as_they_stand() -> None:
+    found = read([THINKING])
+    assert found is not None
+    assert (found.takes_tools, found.reasons) == (True, True)
+    assert found.signs == ("<tool_call>", "<think>", "enable_thinking")
+
+
+def test_a_variable_within_another_word_is_none() -> None:
+    found = read(["{{ enable_thinking }}"])
+    assert found is not None
+    assert "thinking" not in found.signs
+
+
+@pytest.mark.parametrize(
+    ("files", "texts"),
+    [
+        pytest.param({"chat_template.jinja": "a", "tokenizer_config.json": '{"chat_template": "b"}'}, ["a"], id="own"),
+        pytest.param({"tokenizer_config.json": '{"chat_template": "b"}'}, ["b"], id="in the tokenizer's"),
+        pytest.param({"chat_template.json": '{"chat_template": "c"}'}, ["c"], id="of a processor"),
+        pytest.param(
+            {"tokenizer_config.json": json.dumps({"chat_template": [{"name": "x", "template": "d"}, {"name": "y"}]})},
+            ["d"],
+            id="several",
+        ),
+        pytest.param({"tokenizer_config.json": "{"}, [], id="broken"),
+        pytest.param({"tokenizer_config.json": "[1]"}, [], id="no object"),
+    ],
+)
+def test_where_it_lies(files: dict[str, str], texts: list[str]) -> None:
+    assert texts_of(files) == texts
+
+
+def test_without_a_tokenizer_nothing_is_said_and_with_one_there_is_none() -> None:
+    assert with_template(FACTS, {}).has_chat_template is None
+    assert with_template(FACTS, {"tokenizer_config.json": "{}"}).has_chat_template is False
+    assert with_template(FACTS, {"chat_template.jinja": THINKING}).template_signs
