@@ -26,8 +26,9 @@ async def step(core: Core) -> float | None:
         fleet = await replicas.fleet(session)
         due = _due(fleet, await _least_missed(session, fleet, core.ports.clock))
         now = _now(due, fleet)
-        for model_id, action in now:
-            await _carry_out(session, fleet, model_id, action, core.ports.clock)
+        async with moves.telling_models_once(session, core.ports.clock):
+            for model_id, action in now:
+                await _carry_out(session, fleet, model_id, action, core.ports.clock)
     core.signals.touch("instances", "changes", "drain")
     return None if len(now) == len(due) else 1.0
 

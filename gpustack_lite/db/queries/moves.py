@@ -1,6 +1,7 @@
 """How rows change so that everyone hears of it: moves of instances with their events, and the changes of each noun."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from sqlmodel import col, select
@@ -13,6 +14,8 @@ from gpustack_lite.db.queries.events import insert_event
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Clock
+
+_LATER = "models_to_tell"
 
 
 async def move(
@@ -61,8 +64,24 @@ async def put_instance(session: AsyncSession, instance: ModelInstance, clock: Cl
     await changes.record(session, "instance", "put", instance.id or 0, document, clock)
 
 
+@asynccontextmanager
+async def telling_models_once(session: AsyncSession, clock: Clock) -> AsyncIterator[None]:
+    """Within it models are told at the end, each once: to tell of one all its instances are read. Not nested."""
+    later: dict[int, None] = {}
+    session.info[_LATER] = later
+    try:
+        yield
+    finally:
+        del session.info[_LATER]
+    for model_id in later:
+        await put_model(session, model_id, clock)
+
+
 async def put_model(session: AsyncSession, model_id: int, clock: Clock) -> None:
     """Record the model as it follows from its row and its instances; nothing where it was deleted."""
+    if _LATER in session.info:
+        session.info[_LATER][model_id] = None
+        return
     model = await session.get(Model, model_id)
     if model is not None:
         instances = await instances_of(session, model_id)

@@ -103,13 +103,15 @@ async def commit(session: AsyncSession, seen: int, decided: Iterable[Place | Exp
         revision = await cluster.advance_if_unmoved(session, cluster.CLUSTER, seen)
         if revision is None:
             return False
-        for place in places:
-            await _place(session, place, revision, clock)
-    for decision in decisions:
-        if isinstance(decision, Explain):
-            await _explain(session, decision, clock)
-        elif isinstance(decision, Ask):
-            await inspections.ask(session, decision.source, decision.worker_ids, clock)
+        async with moves.telling_models_once(session, clock):
+            for place in places:
+                await _place(session, place, revision, clock)
+    async with moves.telling_models_once(session, clock):
+        for decision in decisions:
+            if isinstance(decision, Explain):
+                await _explain(session, decision, clock)
+            elif isinstance(decision, Ask):
+                await inspections.ask(session, decision.source, decision.worker_ids, clock)
     return True
 
 
