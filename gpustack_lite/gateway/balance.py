@@ -147,6 +147,8 @@ class Flight:
         "work_ahead",
     )
 
+    answer: "Answer | None"
+
     def __init__(self, model: str, endpoint: Endpoint, ask: Asks, began: float, marks: Chain) -> None:
         self.model = model
         self.endpoint = endpoint
@@ -155,12 +157,13 @@ class Flight:
         self.is_stream = ask.is_stream
         self.began = began
         self.marks = marks
-        self.answer: Answer | None = None
+        self.answer = None
 
     def predict(self, replica: "Replica", habits: "Habits", cached_tokens: float, elsewhere: int) -> None:
         """`elsewhere` others are in flight there by way of other gateways."""
+        new = habits.prompt_tokens(self.ask_bytes) - cached_tokens
         self.cached_tokens = cached_tokens
-        self.new_tokens = new = max(1.0, habits.prompt_tokens(self.ask_bytes) - cached_tokens)
+        self.new_tokens = new = new if new > 1.0 else 1.0
         self.answer_tokens = answer = habits.expected_tokens(self.most_tokens)
         first = replica.overhead_seconds + new * replica.prompt_token_seconds
         self.alone_seconds = alone = first + answer * replica.token_seconds
@@ -285,23 +288,31 @@ class Balancer:
         replica.flights.add(flight)
         return flight
 
-    def is_learning(self, flight: Flight, now: float) -> bool:
-        """Whether anything would be learned from how it went."""
+    def left(self, flight: Flight, now: float, *, is_alive: bool) -> bool:
+        """It is there no more. Whether anything is learned from how it went: then tell `learn`.
+
+        `is_alive`: the engine said anything at all.
+        """
         replica = self.replica(flight.endpoint.instance_id)
+        replica.flights.discard(flight)
+        replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
+        if is_alive:
+            replica.answered_at = now
         return now - replica.learned_at >= LEARN_EVERY_SECONDS or replica.observations < ENOUGH_OBSERVATIONS
 
     def ended(self, flight: Flight, seen: Observation) -> None:
-        """Learn from it, if it was answered at all."""
-        now, replica = self.now(), self.replica(flight.endpoint.instance_id)
-        replica.flights.discard(flight)
-        replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
-        if seen.is_alive:
-            replica.answered_at = now
-        if seen.is_answered and self.is_learning(flight, now):
-            replica.learned_at = now
-            self._learn(flight, replica, seen)
+        now = self.now()
+        if self.left(flight, now, is_alive=seen.is_alive):
+            self.learn(flight, seen, now)
 
     # --- learning
+
+    def learn(self, flight: Flight, seen: Observation, now: float) -> None:
+        """From what was answered at all."""
+        if seen.is_answered:
+            replica = self.replica(flight.endpoint.instance_id)
+            replica.learned_at = now
+            self._learn(flight, replica, seen)
 
     def _learn(self, flight: Flight, replica: Replica, seen: Observation) -> None:
         self._learn_habits(self._habits(flight.model), flight, seen)

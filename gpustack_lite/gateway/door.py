@@ -169,7 +169,8 @@ class Door(HttpToolsProtocol):
             return
         self._last_data = self.house.now()
         self._received_bytes += len(data)
-        is_fresh = self._is_between_requests and not self._has_begun
+        running = self._running
+        is_fresh = not (self._is_in_message or self._has_begun) and (running is None or running.response_complete)
         if is_fresh and self._is_recognised(data):
             return
         self.fresh = data if is_fresh else b""
@@ -194,7 +195,8 @@ class Door(HttpToolsProtocol):
         ride = lane.recognise(self, data)
         if ride is None:
             return False
-        self._unset_keepalive_if_required()
+        if self.timeout_keep_alive_task is not None:
+            self._unset_keepalive_if_required()
         self._head_since, self._head_bytes, self._ride = None, 0, None
         self.cycle = self._running = self._riding = ride  # type: ignore[assignment]
         ride.go_on()

@@ -7,24 +7,21 @@ _SPOKEN = frozenset({None, "engine_error"})
 NOTHING = Observation(0.0, is_answered=False, is_alive=False)
 
 
-ALIVE = Observation(0.0, is_answered=False)
-
-
-def brief(flight: Flight, entry: Entry | None) -> Observation:
-    """Only whether the engine said anything, where nobody would learn more."""
+def is_alive(flight: Flight, entry: Entry | None) -> bool:
+    """Whether this engine said anything at all."""
     if entry is None or entry.instance_id != flight.endpoint.instance_id:
-        return NOTHING
-    return ALIVE if entry.cause in _SPOKEN or entry.first_content is not None else NOTHING
+        return False
+    return entry.cause in _SPOKEN or entry.first_content is not None
 
 
 def observation(flight: Flight, entry: Entry | None, now: float) -> Observation:
     """Nobody learns from an answer that has no token in it, nor from what another replica did for the same request."""
     if entry is None or entry.instance_id != flight.endpoint.instance_id:
         return NOTHING
-    is_alive = entry.cause in _SPOKEN or entry.first_content is not None
+    has_spoken = is_alive(flight, entry)
     usage = entry.usage or (entry.events.usage if entry.events else None)
     if usage is None and entry.first_content is None:
-        return Observation(now - flight.began, is_answered=False, is_alive=is_alive)
+        return Observation(now - flight.began, is_answered=False, is_alive=has_spoken)
     counted = entry.events.content_frames if entry.events else None
     return Observation(
         seconds=now - flight.began,
@@ -33,5 +30,5 @@ def observation(flight: Flight, entry: Entry | None, now: float) -> Observation:
         cached_tokens=usage.cached_tokens if usage else None,
         completion_tokens=usage.completion_tokens if usage else counted,
         is_answered=entry.status < CLIENT_GONE or entry.first_content is not None,
-        is_alive=is_alive,
+        is_alive=has_spoken,
     )

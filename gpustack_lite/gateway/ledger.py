@@ -100,7 +100,7 @@ class Entry:
     @property
     def tokens(self) -> int | None:
         """All of them, as far as the engine has said, or as far as frames passed."""
-        usage = self.found_usage
+        usage = self.usage or self.found_usage
         return self.frames if usage is None else (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
 
     def end(self, status: int, cause: str | None = None) -> None:
@@ -160,15 +160,15 @@ class Entry:
 
     @property
     def _counted(self) -> Usage:
-        found = self.found_usage
-        return Usage(None, self.frames if self.cause is not None else None) if found is None else found
+        found = self.usage or (self.events.usage if self.events is not None else None)
+        return found or Usage(None, self.frames if self.cause is not None else None)
 
     def _end(self, now: float) -> End:
         first, cause = self.first_content, self.cause
         return End(
             microseconds(now - self.started),
             self.status,
-            *self._counted,
+            *(self.usage or self._counted),
             None if first is None else microseconds(first - self.started),
             cause,
             cause is not None and self._is_partial(),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from operator import itemgetter
 from typing import Literal, NamedTuple, Protocol
 
 from gpustack_lite.calendars import Period
@@ -13,7 +14,6 @@ from gpustack_lite.gateway.answers import Field, Later
 from gpustack_lite.gateway.meters import NOTHING, Meter, Rates
 from gpustack_lite.gateway.sharing import ALONE, SOON_SECONDS, Count, Others
 from gpustack_lite.gateway.spending import Spending, Spent
-from gpustack_lite.gateway.windows import KEPT_SECONDS
 from gpustack_lite.wire import Credential, GatewayOrders, Limits, ModelRoute, RoutesReply
 
 BYTES_PER_TOKEN = 4
@@ -281,46 +281,21 @@ def _counts(meter: Meter) -> Iterator[tuple[Measure, Count, int]]:
 
 
 def _lines(meters: tuple[Meter, ...], now: float, others: Others) -> bytes:
-    """Of the limit that leaves least, as OpenAI writes them."""
-    requests = tokens = None
-    for meter in meters:
-        limits = meter.limits
-        if (limit := limits.requests_per_minute) is not None:
-            requests = _lesser(requests, Left(meter.requests.remaining(limit, now, others), limit, meter.requests))
-        if (limit := limits.tokens_per_minute) is not None:
-            tokens = _lesser(tokens, Left(meter.tokens.remaining(limit, now, others), limit, meter.tokens))
-    lines = b"" if requests is None else _REQUESTS % (requests.limit, requests.remaining, _reset(requests, now))
-    return lines if tokens is None else lines + _TOKENS % (tokens.limit, tokens.remaining, _reset(tokens, now))
+    """Of the limit that leaves least."""
+    if len(meters) == 1:
+        return meters[0].request_lines(now, others) + meters[0].token_lines(now, others)
+
+    def left(count: Count, limit: int) -> tuple[int, int]:
+        return count.remaining(limit, now, others), limit
+
+    requests = [(left(each.requests, most), each) for each in meters if (most := each.limits.requests_per_minute)]
+    tokens = [(left(each.tokens, most), each) for each in meters if (most := each.limits.tokens_per_minute)]
+    lines = min(requests, key=_first)[1].request_lines(now, others) if requests else b""
+    return lines + (min(tokens, key=_first)[1].token_lines(now, others) if tokens else b"")
 
 
-class Left(NamedTuple):
-    remaining: int
-    limit: int
-    of: Count
-
-
-def _lesser(known: Left | None, other: Left) -> Left:
-    return other if known is None or other[:2] < known[:2] else known
-
-
-def _reset(left: Left, now: float) -> bytes:
-    return _DURATIONS[min(KEPT_SECONDS, math.ceil(left.of.reset(now)))]
+_first = itemgetter(0)
 
 
 def _fields(lines: bytes) -> list[Field]:
     return [(name, value) for name, _, value in (line.partition(b": ") for line in lines.splitlines())]
-
-
-_REQUESTS, _TOKENS = (
-    b"x-ratelimit-limit-%s: %%d\r\nx-ratelimit-remaining-%s: %%d\r\nx-ratelimit-reset-%s: %%s\r\n" % (each, each, each)
-    for each in (b"requests", b"tokens")
-)
-
-
-def _duration(seconds: int) -> bytes:
-    """OpenAI's spelling: 1s, 6m0s."""
-    minutes, rest = divmod(seconds, 60)
-    return b"%dm%ds" % (minutes, rest) if minutes else b"%ds" % rest
-
-
-_DURATIONS = tuple(_duration(seconds) for seconds in range(KEPT_SECONDS + 1))

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gpustack_lite.calendars import Calendar, calendar_of
-from gpustack_lite.gateway.sharing import Count, Others
-from gpustack_lite.gateway.windows import Window
+from gpustack_lite.gateway.sharing import ALONE, Count, Others
+from gpustack_lite.gateway.windows import KEPT_SECONDS, Window
 from gpustack_lite.wire import Limits
 
 
@@ -20,11 +20,33 @@ class Rates(NamedTuple):
 NOTHING = Rates()
 
 
+_NONE = float("inf")
+_FORMS = tuple(
+    f"x-ratelimit-limit-{each}: %d\r\nx-ratelimit-remaining-{each}: %%d\r\nx-ratelimit-reset-{each}: %%s\r\n"
+    for each in ("requests", "tokens")
+)
+"""As OpenAI writes them; the limit is filled in first."""
+
+
 class Meter:
-    __slots__ = ("_calendar", "has_budget", "in_flight", "limits", "requests", "tokens")
+    __slots__ = (
+        "_asked",
+        "_calendar",
+        "_forms",
+        "_most_at_once",
+        "_most_requests",
+        "_most_tokens",
+        "_used",
+        "has_budget",
+        "in_flight",
+        "limits",
+        "requests",
+        "tokens",
+    )
 
     def __init__(self, limits: Limits, elsewhere: Rates) -> None:
-        self.requests, self.tokens, self.in_flight = Count(Window()), Count(Window()), Count(None)
+        self._asked, self._used = Window(), Window()
+        self.requests, self.tokens, self.in_flight = Count(self._asked), Count(self._used), Count(None)
         self._calendar: Calendar | None = None
         self.obey(limits)
         self.heed(elsewhere)
@@ -32,23 +54,31 @@ class Meter:
     def obey(self, limits: Limits) -> None:
         self.limits = limits
         self.has_budget = limits.tokens_per_day is not None or limits.tokens_per_month is not None
+        self._most_requests = _NONE if limits.requests_per_minute is None else limits.requests_per_minute
+        self._most_tokens = _NONE if limits.tokens_per_minute is None else limits.tokens_per_minute
+        self._most_at_once = _NONE if limits.concurrency is None else limits.concurrency
+        each = limits.requests_per_minute, limits.tokens_per_minute
+        self._forms = [(form % (limit or 0)).encode() for form, limit in zip(_FORMS, each, strict=True)]
 
     # --- the minute --------------------------------------------------------------------------------------------------
 
     def passes(self, now: float, tokens: int, others: Others) -> bool:
         """What wants more tokens than the whole limit waits until nothing else is counted."""
-        limits = self.limits
-        if (limit := limits.requests_per_minute) is not None and self.requests.room(limit, now, others) < 1:
-            return False
-        if (limit := limits.tokens_per_minute) is not None:
-            amount = tokens if tokens < limit else limit
-            if self.tokens.room(limit, now, others) < amount:
-                return False
-        limit = limits.concurrency
-        return limit is None or self.in_flight.room(limit, now, others) >= 1
+        amount = tokens if tokens < self._most_tokens else self._most_tokens
+        if others is ALONE:
+            return (
+                self._asked.at(now) < self._most_requests
+                and self.in_flight.held < self._most_at_once
+                and self.tokens.held + self._used.at(now) + amount <= self._most_tokens
+            )
+        return (
+            _has_room(self.requests, self.limits.requests_per_minute, 1, now, others)
+            and _has_room(self.in_flight, self.limits.concurrency, 1, now, others)
+            and _has_room(self.tokens, self.limits.tokens_per_minute, amount, now, others)
+        )
 
     def enter(self, now: float, reserved: int) -> None:
-        self.requests.window.add(now, 1)  # type: ignore[union-attr]
+        self._asked.add(now, 1)
         self.tokens.held += reserved
         self.in_flight.held += 1
 
@@ -56,7 +86,20 @@ class Meter:
         self.in_flight.held -= 1
         self.tokens.held -= reserved
         if tokens:
-            self.tokens.window.add(now, tokens)  # type: ignore[union-attr]
+            self._used.add(now, tokens)
+
+    def request_lines(self, now: float, others: Others) -> bytes:
+        """The three headers of requests, where there is a limit on them."""
+        limit = self.limits.requests_per_minute
+        if limit is None:
+            return b""
+        return self._forms[0] % (self.requests.remaining(limit, now, others), _DURATIONS[self.requests.reset(now)])
+
+    def token_lines(self, now: float, others: Others) -> bytes:
+        limit = self.limits.tokens_per_minute
+        if limit is None:
+            return b""
+        return self._forms[1] % (self.tokens.remaining(limit, now, others), _DURATIONS[self.tokens.reset(now)])
 
     # --- the other gateways ------------------------------------------------------------------------------------------
 
@@ -75,3 +118,16 @@ class Meter:
         if known is None or not known.holds(wall, self.limits.timezone):
             known = self._calendar = calendar_of(wall, self.limits.timezone)
         return known
+
+
+def _has_room(count: Count, limit: int | None, amount: float, now: float, others: Others) -> bool:
+    return limit is None or count.room(limit, now, others) >= amount
+
+
+def _duration(seconds: int) -> bytes:
+    """OpenAI's spelling: 1s, 6m0s."""
+    minutes, rest = divmod(seconds, 60)
+    return b"%dm%ds" % (minutes, rest) if minutes else b"%ds" % rest
+
+
+_DURATIONS = tuple(_duration(seconds) for seconds in range(KEPT_SECONDS + 1))

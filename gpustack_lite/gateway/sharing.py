@@ -79,8 +79,8 @@ class Count:
             return KEPT_SECONDS + EXCHANGE_SECONDS
         return max(SOON_SECONDS, self.window.seconds_until_free(now, math.ceil(needed)))
 
-    def reset(self, now: float) -> float:
-        """Seconds until all of it is there again."""
+    def reset(self, now: float) -> int:
+        """Whole seconds until all of it is there again."""
         if self.elsewhere or self.window is None:
             return KEPT_SECONDS
         return self.window.seconds_until_empty(now)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import queue
+from gpustack_lite.gateway import learning, queue
 from gpustack_lite.gateway.answers import SOON_SECONDS, Later, NotReady
 from gpustack_lite.gateway.balance import Balancer
-from gpustack_lite.gateway.learning import brief, observation
 from gpustack_lite.gateway.ledger import Entry
 from gpustack_lite.gateway.queue import Average, Line, Waiter
 from gpustack_lite.gateway.routes import RouteTable
@@ -153,7 +152,7 @@ class Turns:
         kind = 1 if _is_batch(ask) else 0
         in_flight, most = self.table.in_flight, self._most
         others = self.table.others(route, without) if without else route.endpoints
-        free = [
+        free: Sequence[Endpoint] = [
             each for each in others if in_flight.get(each.instance_id, 0) < most.get(each.instance_id, _UNBOUNDED)[kind]
         ]
         return Place(self, route, self.balancer.choose(route, free, ask, in_flight), ask) if free else None
@@ -161,11 +160,9 @@ class Turns:
     def give_back(self, place: Place) -> None:
         instance_id = place.endpoint.instance_id
         self.table.give_back(instance_id)
-        flight, now = place.flight, self.now()
-        is_learning = self.balancer.is_learning(flight, now)
-        self.balancer.ended(
-            flight, observation(flight, place.entry, now) if is_learning else brief(flight, place.entry)
-        )
+        flight, entry, now = place.flight, place.entry, self.now()
+        if self.balancer.left(flight, now, is_alive=learning.is_alive(flight, entry)):
+            self.balancer.learn(flight, learning.observation(flight, entry, now), now)
         if self._lines:
             self._serve(self._models.get(instance_id, place.route.name))
 

@@ -52,5 +52,6 @@ class Window:
             wait = slot + KEPT_SECONDS - now
         return max(0.0, wait)
 
-    def seconds_until_empty(self, now: float) -> float:
-        return max(0.0, self._slots[-1][0] + KEPT_SECONDS - now) if self._slots else 0.0
+    def seconds_until_empty(self, now: float) -> int:
+        """Whole ones, the last of them begun."""
+        return max(0, self._slots[-1][0] + KEPT_SECONDS - int(now)) if self._slots else 0
