@@ -115,7 +115,7 @@ class Habits:
 
     def expected_tokens(self, most: int | None) -> float:
         usual = ANSWER_TOKENS if self.answer_tokens is None else self.answer_tokens
-        return usual if most is None else min(usual, most)
+        return usual if most is None or usual < most else most
 
     def room_needed(self, ask: Asks) -> float:
         """Tokens of context, rather too many: a replica that is too short would refuse."""
@@ -161,7 +161,7 @@ class Flight:
 
     def predict(self, replica: "Replica", habits: "Habits", cached_tokens: float, elsewhere: int) -> None:
         """`elsewhere` others are in flight there by way of other gateways."""
-        new = habits.prompt_tokens(self.ask_bytes) - cached_tokens
+        new = self.ask_bytes * (habits.tokens_per_byte or TOKENS_PER_BYTE) - cached_tokens
         self.cached_tokens = cached_tokens
         self.new_tokens = new = new if new > 1.0 else 1.0
         self.answer_tokens = answer = habits.expected_tokens(self.most_tokens)
@@ -274,7 +274,8 @@ class Balancer:
 
     def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks) -> Flight:
         """`endpoint` is given this request."""
-        habits, replica, id_ = self._habits(route.name), self.known(endpoint), endpoint.instance_id
+        id_ = endpoint.instance_id
+        habits, replica = self.habits.get(route.name) or self._habits(route.name), self.known(endpoint)
         marks = self._marks_of(route, ask) if len(route.endpoints) > 1 else ()
         cached = 0.0
         if marks:
@@ -293,7 +294,8 @@ class Balancer:
 
         `is_alive`: the engine said anything at all.
         """
-        replica = self.replica(flight.endpoint.instance_id)
+        id_ = flight.endpoint.instance_id
+        replica = self.replicas.get(id_) or self.replica(id_)
         replica.flights.discard(flight)
         replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
         if is_alive:
@@ -347,7 +349,7 @@ class Balancer:
 
     def known(self, endpoint: Endpoint) -> Replica:
         """The same; what an earlier attempt answered says nothing of this one."""
-        replica = self.replica(endpoint.instance_id)
+        replica = self.replicas.get(endpoint.instance_id) or self.replica(endpoint.instance_id)
         if replica.attempt != endpoint.attempt:
             replica.attempt, replica.answered_at = endpoint.attempt, 0.0
         return replica

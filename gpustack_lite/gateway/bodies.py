@@ -72,15 +72,15 @@ def read(body: Bytes) -> Asked:
         return _read_odd(body)
     if not plain.model or (not body.isascii() and not _is_utf8(body)):
         return _read_odd(body)
-    _refuse_repeated(_without_prompt(body, plain), body)
-    options = plain.stream_options
-    return Asked(
-        plain.model,
-        plain.stream is True,
-        options is not None and _is_true(options.get("include_usage")),
-        options,
-        _known(plain.max_completion_tokens, plain.max_tokens, plain.max_output_tokens),
-    )
+    part = _without_prompt(body, plain)
+    has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
+    if has_escapes or part.count(b'"model"') > 1 or part.count(b'"stream') > 1:
+        _refuse_repeated(body)
+    options, most = plain.stream_options, plain.max_tokens
+    if most is None or plain.max_completion_tokens is not None or not 0 <= most < _MOST_TOKENS:
+        most = _first_known(plain.max_completion_tokens, plain.max_tokens, plain.max_output_tokens)
+    wants_usage = options is not None and _is_true(options.get("include_usage"))
+    return Asked(plain.model, plain.stream is True, wants_usage, options, most)
 
 
 def _is_utf8(body: Bytes) -> bool:
@@ -92,7 +92,7 @@ def _is_utf8(body: Bytes) -> bool:
     return True
 
 
-def _known(*counts: Count) -> Count:
+def _first_known(*counts: Count) -> Count:
     """The first that can be meant."""
     for each in counts:
         if each is not None and 0 <= each < _MOST_TOKENS:
@@ -105,19 +105,21 @@ def _without_prompt(body: Bytes, plain: _Plain) -> Bytes:
 
     What is cut out is one whole list, object or text, so no key beside it can hide in it.
     """
-    for mark, value in ((b'"messages":', plain.messages), (b'"prompt":', plain.prompt), (b'"input":', plain.input)):
-        if value is not msgspec.UNSET:
-            text = bytes(value)
-            start = body.find(mark) + len(mark)
-            start += body.startswith(b" ", start)
-            if start > len(mark) and text[0] in _OPENING and body.startswith(text, start):
-                return body[:start] + body[start + len(text) :]
-    return body
+    value, mark = plain.messages, b'"messages":'
+    if value is msgspec.UNSET:
+        value, mark = (plain.input, b'"input":') if plain.prompt is msgspec.UNSET else (plain.prompt, b'"prompt":')
+    if value is msgspec.UNSET:
+        return body
+    text, start = bytes(value), body.find(mark) + len(mark)
+    if body[start : start + 1] == b" ":
+        start += 1
+    is_cut_out = start > len(mark) and text[0] in _OPENING and body.startswith(text, start)
+    return body[:start] + body[start + len(text) :] if is_cut_out else body
 
 
 def _read_odd(body: Bytes) -> Asked:
     peek = _decode(body)
-    _refuse_repeated(body, body)
+    _refuse_repeated(body)
     options = None if peek.stream_options is msgspec.UNSET else _members(peek.stream_options)
     return Asked(
         model=_model(peek),
@@ -190,24 +192,14 @@ def _stream(peek: _Peek) -> bool:
     return value == b"true"
 
 
-def _refuse_repeated(part: Bytes, body: Bytes) -> None:
-    """Two spellings of one key are how a gateway and an engine come to read different models.
-
-    All keys of `body` itself stand in `part`.
-    """
-    has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
-    if not (has_escapes or part.count(b'"model"') > 1 or (part.count(b'"stream') > 1 and _repeats_stream(part))):
-        return
+def _refuse_repeated(body: Bytes) -> None:
+    """Two spellings of one key are how a gateway and an engine come to read different models."""
     seen: set[str] = set()
     for member in jsonspans.members(body):
         key = _key(member)
         if key in seen and key in _KEYS:
             raise Refusal("body_repeats_key", param=key, key=key)
         seen.add(key)
-
-
-def _repeats_stream(part: Bytes) -> bool:
-    return part.count(b'"stream"') > 1 or part.count(b'"stream_options"') > 1
 
 
 def _key(member: Member) -> str:

@@ -170,8 +170,9 @@ class Express:
             found = self._answers[id(answer.fields)] = _shown(answer.fields)
         return found
 
-    def defaults(self, fields: list[Field]) -> bytes:
-        """Those of every answer; a new list each time that they change."""
+    def defaults(self, door: Door) -> bytes:
+        """The first lines of every answer; a new list each time that they change."""
+        fields = door.server_state.default_headers
         if self._defaults[0] is not fields:
             self._defaults = fields, STATUS_LINE[200] + b"".join(b"%s: %s\r\n" % field for field in fields)
         return self._defaults[1]
@@ -217,28 +218,23 @@ class Trip:
         self._pieces: list[Piece] = bodies.with_usage_asked(ask.body, asked) if self._hides else [ask.body]
         self._held_bytes = ask.prompt_bytes
         express.uploads.held_bytes += ask.prompt_bytes
-        self._entry = place.entry = self._opened(hold)
-        door.task = self
-
-    def _opened(self, hold: Hold) -> Entry:
-        place, ask, ledger = self._place, self._ask, self._express.ledger
-        entry = Entry(ledger, self.id, ask.credential, place.route.name, ask.path)
+        self._entry = entry = Entry(express.ledger, self.id, ask.credential, place.route.name, ask.path)
+        place.entry = entry
         entry.hold = hold
         entry.cut = self._end
-        if self.head.given_id is not None:
-            entry.shown_id = self.head.given_id.decode()
         if ask.is_stream:
             entry.is_stream = True
-        ledger.running.add(entry)
-        return entry
+        if head.given_id is not None:
+            entry.shown_id = head.given_id.decode()
+        express.ledger.running.add(entry)
+        door.task = self
 
     # --- the engine
 
     def go_on(self) -> None:
-        if self._connection is None and self._run is None:
-            self._set_out()
-
-    def _set_out(self) -> None:
+        """The first time, its engine is asked."""
+        if self._connection is not None or self._run is not None:
+            return
         express, endpoint, entry = self._express, self._place.endpoint, self._entry
         way = self._plan.ways[endpoint.instance_id]
         connection = express.pool.take_idle(way.target)
@@ -252,17 +248,9 @@ class Trip:
             entry.reach(endpoint.instance_id, endpoint.worker)
         self._connection = connection
         size = self._held_bytes if not self._hides else sum(map(len, self._pieces))
-        parts = [requests.to_engine(self, endpoint, size), *self._pieces]
+        parts = [requests.to_engine(self.head, self.shown_id, endpoint, size), *self._pieces]
         connection.begin(b"POST", [b"".join(parts)] if size < _MOST_JOINED_BYTES else parts, express.pool.patience)
         connection.listen(self._heard)
-
-    @property
-    def fields(self) -> list[Field]:
-        return self.head.fields
-
-    @property
-    def target(self) -> bytes:
-        return self.head.target
 
     def _heard(self) -> None:
         """Something has come from the engine, or the connection has ended."""
@@ -287,12 +275,9 @@ class Trip:
         self._entry.end(200)
         self._door.transport.write(
             b"%s%s%sx-request-id: %s\r\ncontent-length: %d\r\n\r\n%s"
-            % (self._defaults(), shown.lines, self._entry.hold.lines, self.shown_id, len(body), body)
+            % (self._express.defaults(self._door), shown.lines, self._entry.hold.lines, self.shown_id, len(body), body)
         )
         self._leave(answer)
-
-    def _defaults(self) -> bytes:
-        return self._express.defaults(self._door.server_state.default_headers)
 
     def _let_go(self, answer: Connection) -> None:
         """The engine has begun to answer: nobody will send the body again."""
@@ -307,7 +292,7 @@ class Trip:
         self.response_started = True
         self._door.transport.write(
             b"%s%s%sx-request-id: %s\r\ntransfer-encoding: chunked\r\n\r\n"
-            % (self._defaults(), shown.lines, self._entry.hold.lines, self.shown_id)
+            % (self._express.defaults(self._door), shown.lines, self._entry.hold.lines, self.shown_id)
         )
         answer.flow(self._pass)
         self._more()

@@ -130,7 +130,7 @@ class FormUpload:
         """
         before, between, after = fields.splice(endpoint.served_name)
         length = before + len(between) + self.kept_bytes - after
-        head = requests.to_engine(self._call, endpoint, length)
+        head = requests.to_engine(self._call.head, self._call.shown_id, endpoint, length)
         where = target.parse(endpoint.address)
         if self._scratch is None:
             view = memoryview(self._memory)

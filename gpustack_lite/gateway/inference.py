@@ -296,7 +296,7 @@ class Inference:
             return await wish.upload.send(self._pool, endpoint, wish.fields, may_repeat=may_repeat)
         pieces = _for_engine(wish, form, place)
         path = None if form.path == call.path else form.path
-        head = requests.to_engine(call, endpoint, sum(len(piece) for piece in pieces), path)
+        head = requests.to_engine(call.head, call.shown_id, endpoint, sum(map(len, pieces)), path=path)
         is_safe = call.path not in ACTING_PATHS
         where, parts = target.parse(endpoint.address), [head, *pieces]
         return await self._pool.request(where, b"POST", parts, may_reuse=is_safe, may_repeat=may_repeat, begun=begun)

@@ -22,22 +22,17 @@ class KnownHead(NamedTuple):
     keep_alive: bool
 
 
-class Found(NamedTuple):
-    known: KnownHead
-    body: bytes
-
-
 class KnownHeads:
     """At most MOST_HEADS of them; they hold credentials, as everything that serves from memory does."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, KnownHead] = {}
 
-    def find(self, data: bytes) -> Found | None:
+    def find(self, data: bytes) -> tuple[KnownHead, bytes] | None:
         """The request that `data` is, if it is exactly one with a head that is known."""
         around, start, length = _parts(data)
         known = self._known.get(around)
-        return Found(known, data[start:]) if known is not None and len(data) - start == length else None
+        return (known, data[start:]) if known is not None and len(data) - start == length else None
 
     def learn(self, data: bytes, known: KnownHead) -> None:
         """`data` begins with the head that was parsed, or is empty."""

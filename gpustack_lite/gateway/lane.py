@@ -35,9 +35,11 @@ class ProtocolLane:
 
     def recognise(self, door: Door, data: bytes) -> "LaneCall | Trip | None":
         found = self._heads.find(data)
-        if found is None or len(found.body) > MOST_BODY_BYTES:
+        if found is None:
             return None
         (head, keep_alive), body = found
+        if len(body) > MOST_BODY_BYTES:
+            return None
         trip = self.express.begin(door, head, body) if keep_alive else None
         return trip or self._whole(door, head, body, keep_alive=keep_alive)
 

@@ -283,15 +283,15 @@ def _counts(meter: Meter) -> Iterator[tuple[Measure, Count, int]]:
 def _lines(meters: tuple[Meter, ...], now: float, others: Others) -> bytes:
     """Of the limit that leaves least."""
     if len(meters) == 1:
-        return meters[0].request_lines(now, others) + meters[0].token_lines(now, others)
+        return meters[0].lines(now, others)
 
     def left(count: Count, limit: int) -> tuple[int, int]:
         return count.remaining(limit, now, others), limit
 
     requests = [(left(each.requests, most), each) for each in meters if (most := each.limits.requests_per_minute)]
     tokens = [(left(each.tokens, most), each) for each in meters if (most := each.limits.tokens_per_minute)]
-    lines = min(requests, key=_first)[1].request_lines(now, others) if requests else b""
-    return lines + (min(tokens, key=_first)[1].token_lines(now, others) if tokens else b"")
+    lines = min(requests, key=_first)[1].lines(now, others, tokens=False) if requests else b""
+    return lines + (min(tokens, key=_first)[1].lines(now, others, requests=False) if tokens else b"")
 
 
 _first = itemgetter(0)

@@ -88,18 +88,14 @@ class Meter:
         if tokens:
             self._used.add(now, tokens)
 
-    def request_lines(self, now: float, others: Others) -> bytes:
-        """The three headers of requests, where there is a limit on them."""
-        limit = self.limits.requests_per_minute
-        if limit is None:
-            return b""
-        return self._forms[0] % (self.requests.remaining(limit, now, others), _DURATIONS[self.requests.reset(now)])
-
-    def token_lines(self, now: float, others: Others) -> bytes:
-        limit = self.limits.tokens_per_minute
-        if limit is None:
-            return b""
-        return self._forms[1] % (self.tokens.remaining(limit, now, others), _DURATIONS[self.tokens.reset(now)])
+    def lines(self, now: float, others: Others, *, requests: bool = True, tokens: bool = True) -> bytes:
+        """The headers of the limit on requests, and of the one on tokens."""
+        lines, limits = b"", self.limits
+        if requests and (limit := limits.requests_per_minute) is not None:
+            lines = self._forms[0] % (self.requests.remaining(limit, now, others), _DURATIONS[self.requests.reset(now)])
+        if tokens and (limit := limits.tokens_per_minute) is not None:
+            lines += self._forms[1] % (self.tokens.remaining(limit, now, others), _DURATIONS[self.tokens.reset(now)])
+        return lines
 
     # --- the other gateways ------------------------------------------------------------------------------------------
 

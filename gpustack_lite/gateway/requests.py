@@ -37,38 +37,40 @@ _MOST_KNOWN = 64
 
 
 class Known(Protocol):
-    for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]]
-
-
-class Asker(Protocol):
-    """The parts of a Call that its successors are told."""
+    """A parsed head, with the heads for engines that were made of it."""
 
     @property
     def fields(self) -> Sequence[Field]: ...
     @property
-    def head(self) -> "Known": ...
-    @property
-    def shown_id(self) -> bytes: ...
-    @property
     def target(self) -> bytes:
         """Canonical path and query."""
 
+    for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]]
 
-class Client(Asker, Protocol):
+
+class Asker(Protocol):
+    """The parts of a Call that the server is told."""
+
+    @property
+    def fields(self) -> Sequence[Field]: ...
+    @property
+    def shown_id(self) -> bytes: ...
     @property
     def client_address(self) -> str: ...
+    @property
+    def target(self) -> bytes: ...
 
 
-def to_engine(call: Asker, endpoint: Endpoint, length: int, path: str | None = None) -> bytes:
+def to_engine(head: Known, shown_id: bytes, endpoint: Endpoint, length: int, *, path: str | None = None) -> bytes:
     """No credential of the client travels on; the engine's own key does. `path` where it is another than was asked."""
-    known, where = call.head.for_engines, call.target if path is None else path.encode()
+    known, where = head.for_engines, head.target if path is None else path.encode()
     key = endpoint.address, endpoint.engine_key, where
     parts = known.get(key)
     if parts is None:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        parts = known[key] = _around_the_id(call.fields, endpoint, where)
-    return b"%s%s%s%d\r\n\r\n" % (parts[0], call.shown_id, parts[1], length)
+        parts = known[key] = _around_the_id(head.fields, endpoint, where)
+    return b"%s%s%s%d\r\n\r\n" % (parts[0], shown_id, parts[1], length)
 
 
 def _around_the_id(given: Sequence[Field], endpoint: Endpoint, where: bytes) -> tuple[bytes, bytes]:
@@ -83,7 +85,7 @@ def _around_the_id(given: Sequence[Field], endpoint: Endpoint, where: bytes) -> 
     return before + mark, after.removesuffix(b"0\r\n\r\n")
 
 
-def to_server(call: Client, method: bytes, length: int | None) -> bytes:
+def to_server(call: Asker, method: bytes, length: int | None) -> bytes:
     fields = [(_ADDRESS, call.client_address.encode()), (b"x-request-id", call.shown_id)]
     return serialise(method, call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_SERVER), length=length)
 

@@ -91,10 +91,6 @@ def begun(request_id: str, started_at: bytes, common: bytes) -> bytes:
     return b'{"request_id":"%s","started_at":"%s",%s' % (request_id.encode(), started_at, common)
 
 
-def ended(beginning: bytes, end: End) -> bytes:
-    return b"%s,%s" % (beginning, encode(end)[1:])
-
-
 class Commons:
     """The text of each Common, made once; without its braces."""
 

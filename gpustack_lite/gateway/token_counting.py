@@ -5,7 +5,7 @@ import msgspec
 from gpustack_lite.gateway import requests
 from gpustack_lite.gateway.anthropic import counting
 from gpustack_lite.gateway.anthropic.fields import Json
-from gpustack_lite.gateway.requests import Asker
+from gpustack_lite.gateway.call import Call
 from gpustack_lite.relay import target
 from gpustack_lite.relay.connection import Connection
 from gpustack_lite.relay.failures import UpstreamFailed
@@ -15,7 +15,7 @@ from gpustack_lite.wire import Endpoint
 _MOST_BYTES = 64 * 1024**2
 
 
-async def count(call: Asker, conversation: Json, endpoint: Endpoint, pool: Pool) -> int | None:
+async def count(call: Call, conversation: Json, endpoint: Endpoint, pool: Pool) -> int | None:
     """None where the engine has no tokenizer that can be asked.
 
     Raises:
@@ -24,7 +24,7 @@ async def count(call: Asker, conversation: Json, endpoint: Endpoint, pool: Pool)
 
     async def ask(path: str, document: Json) -> bytes:
         body = msgspec.json.encode(document)
-        head = requests.to_engine(call, endpoint, len(body), path)
+        head = requests.to_engine(call.head, call.shown_id, endpoint, len(body), path=path)
         with await pool.request(target.parse(endpoint.address), b"POST", [head, body]) as answer:
             return await _whole(answer)
 

@@ -149,7 +149,7 @@ class Turns:
 
     def _place(self, route: ModelRoute, ask: Ask, without: Collection[int]) -> Place | None:
         """The one spot where a replica is chosen among those that are free."""
-        kind = 1 if _is_batch(ask) else 0
+        kind = 1 if ask.credential.kind == "batch" else 0
         in_flight, most = self.table.in_flight, self._most
         others = self.table.others(route, without) if without else route.endpoints
         free: Sequence[Endpoint] = [

@@ -13,11 +13,12 @@ _NEVER = float("inf")
 class Window:
     """Amounts of the last minute. `now` is monotonic and never goes back."""
 
-    __slots__ = ("_changes_at", "_slots", "_total")
+    __slots__ = ("_changes_at", "_newest", "_slots", "_total")
 
     def __init__(self) -> None:
         self._slots: deque[list[int]] = deque()
         self._total = 0
+        self._newest: list[int] = [-KEPT_SECONDS, 0]
         self._changes_at = _NEVER
         """When the oldest slot leaves."""
 
@@ -34,12 +35,13 @@ class Window:
         self._changes_at = slots[0][0] + KEPT_SECONDS if slots else _NEVER
 
     def add(self, now: float, amount: int) -> None:
-        slot, slots = int(now), self._slots
-        if slots and slots[-1][0] == slot:
-            slots[-1][1] += amount
+        newest = self._newest
+        if newest[0] == int(now):
+            newest[1] += amount
         else:
-            slots.append([slot, amount])
-            self._changes_at = slots[0][0] + KEPT_SECONDS
+            self._newest = [int(now), amount]
+            self._slots.append(self._newest)
+            self._changes_at = self._slots[0][0] + KEPT_SECONDS
         self._total += amount
 
     def seconds_until_free(self, now: float, amount: int) -> float:
@@ -54,4 +56,5 @@ class Window:
 
     def seconds_until_empty(self, now: float) -> int:
         """Whole ones, the last of them begun."""
-        return max(0, self._slots[-1][0] + KEPT_SECONDS - int(now)) if self._slots else 0
+        left = self._newest[0] + KEPT_SECONDS - int(now)
+        return left if left > 0 else 0

@@ -1,7 +1,7 @@
 """One client connection: sends a request, parses the answer as it arrives, and holds back a fast sender."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -34,6 +34,8 @@ class Connection(asyncio.Protocol):
     """Used for one exchange at a time: `begin`, then `head`, then `read` until it answers with b""."""
 
     transport: asyncio.Transport
+    deadline: float | None
+    _deadline_cause: Cause
 
     def __init__(self, now: Callable[[], float], known: KnownAnswers | None = None) -> None:
         self._now = now
@@ -51,21 +53,25 @@ class Connection(asyncio.Protocol):
 
     # --- the exchange ------------------------------------------------------------------------------------------------
 
-    def begin(self, method: bytes, parts: Iterable[bytes | bytearray | memoryview], patience: Patience) -> None:
+    def begin(self, method: bytes, parts: Sequence[bytes | bytearray | memoryview], patience: Patience) -> None:
         self._reset(method, patience.idle_seconds)
         self._is_busy = True
-        self.began_at = self._now()
+        self.began_at = now = self._now()
         self._first_byte_seconds = patience.first_byte_seconds
-        self._due(patience.first_byte_seconds, "first_byte_timeout")
-        self.transport.writelines(parts)
+        self.deadline = now + patience.first_byte_seconds
+        self._deadline_cause = "first_byte_timeout"
+        if len(parts) == 1:
+            self.transport.write(parts[0])
+        else:
+            self.transport.writelines(parts)
 
     def _reset(self, method: bytes, idle_seconds: float) -> None:
         self.status = 0
         self.fields: list[Field] = []
         self.is_complete = False
         self.failure: UpstreamFailed | None = None
-        self.deadline: float | None = None
-        self._deadline_cause: Cause = "idle_timeout"
+        self.deadline = None
+        self._deadline_cause = "idle_timeout"
         self._idle_seconds = idle_seconds
         self._method = method
         self._has_head = False
@@ -135,7 +141,8 @@ class Connection(asyncio.Protocol):
     @property
     def is_reusable(self) -> bool:
         """Not while the request is still being sent: whoever answered without reading it may never do so."""
-        return self.is_reusable_once_read and not self._chunks and not self.transport.get_write_buffer_size()
+        is_whole = self.is_complete and self._keeps_alive and not self.is_lost
+        return is_whole and not self._chunks and not self.transport.get_write_buffer_size()
 
     @property
     def is_reusable_once_read(self) -> bool:

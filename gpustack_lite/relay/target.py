@@ -1,11 +1,10 @@
 """Where a relayed request goes: a TCP address or a Unix socket."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """`unix_path` wins over host and port; `host_field` is what the Host header says."""
 
     host: str = "127.0.0.1"

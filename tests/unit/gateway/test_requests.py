@@ -15,11 +15,6 @@ class Asked:
     target: bytes = b"/v1/chat/completions?beta=true"
     for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]] = field(default_factory=dict)
 
-    @property
-    def head(self) -> "Asked":
-        """It is its own: nothing is known of it yet."""
-        return self
-
 
 SENT = [
     (b"host", b"gpustack.example"),
@@ -42,7 +37,7 @@ def lines(head: bytes) -> list[bytes]:
 
 
 def test_an_engine_gets_its_own_key_and_nothing_of_the_clients() -> None:
-    assert lines(requests.to_engine(Asked(SENT), ENDPOINT, 12)) == [
+    assert lines(requests.to_engine(Asked(SENT), b"id-1", ENDPOINT, 12)) == [
         b"POST /v1/chat/completions?beta=true HTTP/1.1",
         b"host: 127.0.0.1:21000",
         b"authorization: Bearer ek",

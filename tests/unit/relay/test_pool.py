@@ -53,7 +53,7 @@ class Answering(FakeTransport):
         super().__init__()
         self._network = network
 
-    def writelines(self, list_of_data: object) -> None:
+    def write(self, data: object) -> None:
         answer = self._network.answers.pop(0)
         if answer is None:
             self.protocol.connection_lost(None)
