@@ -90,7 +90,7 @@ class LlamaCpp:
             raise Refusal("cannot_estimate", path=facts.path if facts else None, missing="a GGUF header")
         values = checked(want.options, KNOWN, FORBIDDEN)
         shapes = arithmetic.shapes(facts, values)
-        kinds = want.build_kinds & self.device_kinds
+        kinds = (want.build_kinds & self.device_kinds) - {"cpu"}  # its memory is RAM, not a device's
         on_devices = offload.estimates(facts, values, shapes, want.devices, kinds)
         return (*on_devices, *(_estimate(facts, values, shape) for shape in shapes))
 

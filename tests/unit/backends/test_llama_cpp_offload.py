@@ -63,6 +63,11 @@ def test_of_one_too_large_so_many_layers_as_fit_are_the_first_choice() -> None:
     assert rest[-1].device_layers is None
 
 
+def test_a_cpu_is_no_device_to_put_layers_on() -> None:
+    want = Want(OPTIONS, (card(64, "cpu"),), build_kinds=frozenset({"cpu"}))
+    assert {each.device_layers for each in LLAMA_CPP.estimates(FACTS, want)} == {None}
+
+
 def test_without_a_build_for_the_device_everything_stays_in_ram() -> None:
     assert layers(estimates(24, kinds=frozenset({"cpu"}))) == [None]
 
