@@ -216,7 +216,7 @@ def _defaults_by_facts(facts: ModelFacts, *, is_wheel: bool) -> dict[str, Option
     made: dict[str, OptionValue] = {}
     if facts.sliding_window_layer_count or facts.state_bytes_per_sequence:
         made["ctx-checkpoints"] = arithmetic.CHECKPOINTS
-    if is_wheel and facts.repack_extra_bytes * 16 > (facts.weights_bytes or 0):
+    if is_wheel and arithmetic.is_read(facts):
         made["load-mode"] = "none"
     return made
 

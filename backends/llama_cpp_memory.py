@@ -148,7 +148,7 @@ def _terms(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -
         Term("term_cache", _kv_bytes(facts, values, shape), {"context_length": shape.context_length}),
         Term("term_activation", _compute_bytes(facts, values, shape), {"batched_tokens": shape.ubatch}),
         Term("term_outputs", _output_bytes(facts, shape)),
-        *((Term("term_repacked", facts.repack_extra_bytes),) if facts.repack_extra_bytes else ()),
+        *((Term("term_repacked", repacked),) if (repacked := _repacked_bytes(facts)) else ()),
         *((Term("term_prompts", kept),) if kept else ()),
         Term("term_process", _process_bytes(facts, shape)),
     )
@@ -198,33 +198,45 @@ def _window_cells(facts: ModelFacts, shape: Shape) -> int:
 
 
 def _compute_bytes(facts: ModelFacts, values: Mapping[str, OptionValue], shape: Shape) -> int:
-    """Fitted to "CPU compute buffer size" of eight shapes from 0.1 to 7 B: exact to 1 % where the FFN is the widest.
+    """Fitted to "compute buffer size" as printed in 34 loads (docs/memory.md): within 0.2 MiB, and never too small.
 
-    Per token of the physical batch 5 x embedding + 3 x feed-forward floats, the mask in F16, and without flash
-    attention the scores of all heads in F32.
+    Per token of the physical batch 5 x embedding + 3 x feed-forward floats and the masks in F16, one of all cells and
+    one of the window's. Where it is larger, instead of these floats: without flash attention 9 x embedding and the
+    scores of all heads; of a model that pools and has an output matrix 5 x embedding and the logits of every token.
     """
     embedding = _said(facts.embedding_length, facts, "embedding_length")
-    width = 5 * embedding + 3 * (facts.feed_forward_length or 4 * embedding)
-    mask = 2 * shape.cells * (2 if facts.sliding_window else 1)
-    scores = 0
+    floats = 5 * embedding + 3 * (facts.feed_forward_length or 4 * embedding)
     if values.get("flash-attn") == "off":
-        scores = 4 * shape.cells * (facts.head_count or 1)
-    return shape.ubatch * (4 * width + mask + scores)
+        floats = max(floats, 9 * embedding + shape.cells * (facts.head_count or 1))
+    if shape.pools and _has_head(facts):
+        floats = max(floats, 5 * embedding + (facts.vocab_size or 0))
+    window_cells = min(_window_cells(facts, shape), shape.cells) if facts.sliding_window else 0
+    return shape.ubatch * (4 * floats + 2 * (shape.cells + window_cells))
 
 
 def _output_bytes(facts: ModelFacts, shape: Shape) -> int:
-    """Rows of logits for every slot; where texts are pooled, of every token of a batch."""
+    """A row of logits for every slot; where texts are pooled the vectors of every token of a batch, and an eighth of
+    the logits (measured with long texts).
+    """
     vocabulary = facts.vocab_size or 0
-    outputs = 4 * vocabulary * (2 * shape.parallel)
-    if shape.pools:
-        logits = 9 * vocabulary // 2 if _has_head(facts) else 0
-        outputs += shape.ubatch * (8 * (facts.embedding_length or 0) + logits)
-    return outputs
+    eighth = vocabulary // 2 if _has_head(facts) else 0
+    pooled = shape.ubatch * (8 * (facts.embedding_length or 0) + eighth) if shape.pools else 0
+    return 4 * vocabulary * shape.parallel + pooled
 
 
 def _process_bytes(facts: ModelFacts, shape: Shape) -> int:
-    """Python and the library (measured: 40 MiB), the vocabulary, work buffers of matrix products."""
-    return 64 * MIB + 400 * (facts.vocab_size or 0) + 2 * shape.ubatch * (facts.feed_forward_length or 0)
+    """Python, the library and the vocabulary: 40 to 108 MiB were held besides all printed buffers (docs/memory.md)."""
+    return 56 * MIB + 250 * (facts.vocab_size or 0) + 2 * shape.ubatch * (facts.feed_forward_length or 0)
+
+
+def is_read(facts: ModelFacts) -> bool:
+    """Whether the weights are better read than mapped: the mapped original of what ggml re-orders stays resident."""
+    return 2 * facts.repack_bytes > (facts.weights_bytes or 0)
+
+
+def _repacked_bytes(facts: ModelFacts) -> int:
+    """The re-ordered copy lies beside a mapped original; of a file that is read only a tied output is there twice."""
+    return facts.repack_extra_bytes if is_read(facts) else facts.repack_bytes
 
 
 def _has_head(facts: ModelFacts) -> bool:

@@ -48,8 +48,8 @@ def split(facts: ModelFacts, memory: Memory, layers: int, kind: DeviceKind) -> S
     weights = sum(moved) + (facts.output_bytes or 0)
     cache = memory.kv_bytes if layers > count else _share(memory.kv_bytes, len(moved), count)
     stays = memory.weights_bytes - sum(moved) - (0 if facts.is_tied else facts.output_bytes or 0)
-    repacked = _share(facts.repack_extra_bytes, count - len(moved), count)
-    rest = memory.overhead_bytes - facts.repack_extra_bytes + repacked + memory.activation_bytes
+    whole = sum(each.size_bytes for each in memory.terms if each.code == "term_repacked")
+    rest = memory.overhead_bytes - whole + _share(whole, count - len(moved), count) + memory.activation_bytes
     runtime = CONTEXT_BYTES.get(kind, _CONTEXT_BYTES)
     ram = stays + memory.kv_bytes - cache + rest
     return Split(layers, count + 1, weights, cache, memory.activation_bytes, runtime, ram)

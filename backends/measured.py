@@ -15,15 +15,25 @@ _BUFFER = re.compile(r"\s(?P<device>\w+) +(?P<what>model|KV|RS|output|compute) b
 _CELLS = re.compile(r"size = *(?P<mib>[\d.]+) MiB \( *(?P<cells>\d+) cells, .*?(?P<sequences>\d+)(?:/\d+)? seqs\)")
 _LOADING = "loading model tensors"
 
-_VLLM_WEIGHTS = re.compile(r"(?:[Mm]odel loading|model weights) (?:took|take) *(?P<gib>[\d.]+) ?Gi?B")
-_VLLM_CACHE = re.compile(r"(?:Available KV cache memory: |memory reserved for KV Cache is )(?P<gib>[\d.]+) ?GiB")
+_VLLM_WEIGHTS = re.compile(
+    r"(?:[Mm]odel loading|model weights) (?:took|take) *(?P<gib>[\d.]+) ?Gi?B|(?P<other>[\d.]+) GiB for weights"
+)
+_VLLM_CACHE = re.compile(
+    r"(?:(?:Available|Current) KV cache memory: |memory reserved for KV Cache is )(?P<gib>[\d.]+) ?GiB"
+)
 _VLLM_CPU_CACHE = re.compile(r"set \((?P<gib>[\d.]+)/[\d.]+\) GiB for KV cache")
 _VLLM_TOKENS = re.compile(r"KV cache size: (?P<tokens>[\d,]+) tokens")
 _VLLM_GRAPHS = re.compile(
     r"Graph capturing finished in [\d.]+ secs?, took (?P<gib>[\d.]+) GiB|graph pool memory: (?P<other>[\d.]+) GiB"
 )
-_VLLM_PEAK = re.compile(r"(?:torch peak memory increase: |activation peak memory takes )(?P<gib>[\d.]+) ?GiB")
-_VLLM_NON_TORCH = re.compile(r"(?:non-torch forward increase memory: |non_torch_memory takes )(?P<gib>[\d.]+) ?GiB")
+_VLLM_PEAK = re.compile(
+    r"(?:torch peak memory increase: |activation peak memory takes )(?P<gib>[\d.]+) ?GiB"
+    r"|(?P<other>[\d.]+) GiB for peak activation"
+)
+_VLLM_NON_TORCH = re.compile(
+    r"(?:non-torch forward increase memory: |non_torch_memory takes )(?P<gib>[\d.]+) ?GiB"
+    r"|(?P<other>[\d.]+) GiB for non-torch memory"
+)
 
 
 def measured(backend: str, log_lines: Sequence[str]) -> Allocated:
@@ -93,8 +103,8 @@ def _per_token(log_lines: Sequence[str]) -> int | None:
 def vllm(log_lines: Sequence[str]) -> Allocated:
     """Of the fullest rank, whichever of them printed it (v1/worker/gpu_worker.py, gpu_model_runner.py).
 
-    Older versions said all terms in one sentence; the newest say the peak at level DEBUG only. What is available for
-    the cache is given to the cache whole.
+    Some versions say all terms in one sentence, others the peak at level DEBUG only. What is available for the cache is
+    given to the cache whole.
     """
     kv_bytes = _most(_VLLM_CACHE, log_lines) or _most(_VLLM_CPU_CACHE, log_lines)
     tokens = _tokens(log_lines)

@@ -8,7 +8,7 @@ from backends import vllm_failures
 from backends.base import Estimate, Option, Placed, Want
 from backends.failures import Failure, first_known
 from backends.memory import fitting
-from backends.memory.vllm import Reserving
+from backends.memory.vllm import GRAPH_BYTES, Reserving
 from backends.options import OptionValue, check_env, flags, passed, unknown_of
 from backends.parsing import OPTIONS as PARSER_OPTIONS
 from backends.parsing import Chosen, chosen, said
@@ -58,7 +58,7 @@ class Vllm:
         check_env(env, FORBIDDEN_VARIABLES)
 
     def arithmetic(self, values: Mapping[str, OptionValue]) -> Reserving:
-        return Reserving(values, frozenset({"cuda"}))
+        return Reserving(values, frozenset({"cuda"}), graph_bytes=GRAPH_BYTES)
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
         values = passed(want.options, KNOWN, FORBIDDEN, SUSPECT)

@@ -10,7 +10,7 @@ from backends import vllm_failures
 from backends.base import Backend, Estimate, Placed, Want
 from backends.failures import Failure
 from backends.memory.vllm import Reserving
-from backends.memory.vllm_ascend import reserving
+from backends.memory.vllm_ascend import GRAPH_BYTES, reserving
 from backends.options import OptionValue
 from backends.sourcing import CANN, sourced
 from backends.vllm import Vllm
@@ -79,7 +79,7 @@ class VllmAscend(Vllm):
         return {} if any(is_310p(each.chip) for each in placed.devices) else dict(_EXPANSION)
 
     def arithmetic(self, values: Mapping[str, OptionValue]) -> Reserving:
-        return reserving(values)
+        return replace(reserving(values), graph_bytes=GRAPH_BYTES)
 
     def cautions(self, facts: ModelFacts, options: Options, chips: Sequence[str]) -> Sequence[Sentence]:
         of_310p = [each for chip in chips if is_310p(chip) for each in _said_of_310p(facts, options, chip)]

@@ -4,6 +4,7 @@ What is compared: the bytes of a checkpoint from its config.json alone; the weig
 context; what an engine took besides its cache; a whole engine. The figures are of public issues, named in each row.
 """
 
+import argparse
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from backends import llama_cpp_memory
 from backends.memory import vllm, vllm_ascend
 from backends.memory.fitting import device_bytes, term_bytes
 from backends.memory.ranks import Ranks
+from benchmarks import memory_loads
 from gpustack_lite.domain import Memory, ModelFacts
 from gpustack_lite.hub.config_facts import facts_of_config
 
@@ -119,5 +121,17 @@ def table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
+    parser.add_argument("--loads", action="store_true", help="load models with llama.cpp again, and record it")
+    parser.add_argument("--engine-python", help="the Python that has xllamacpp; installed by uv unless given")
+    parser.add_argument("--vllm-python", help="the Python of an environment with vLLM for CPUs")
+    given = parser.parse_args()
+    if given.loads:
+        memory_loads.record(given.engine_python, given.vllm_python)
+    found = memory_loads.recorded()
+    print("\n\n".join([table(rows()), memory_loads.distribution(found), memory_loads.table(found)]))
+
+
 if __name__ == "__main__":
-    print(table(rows()))
+    main()

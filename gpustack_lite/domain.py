@@ -234,7 +234,9 @@ class ModelFacts:
     pooling: str | None = None
     """For an embedding or reranking model rather than one that generates text: none, mean, cls, last or rank."""
     repack_extra_bytes: int = 0
-    """What llama.cpp on a CPU needs beyond the weights to hold them re-ordered."""
+    """What llama.cpp on a CPU holds beyond the weights where it re-orders them: a tied embedding is there twice."""
+    repack_bytes: int = 0
+    """How many bytes of the weights are re-ordered, that embedding counted twice."""
     kind: ModelKind = "unknown"
     layers: tuple[LayerGroup, ...] = ()
     weights: tuple[WeightGroup, ...] = ()
@@ -309,6 +311,8 @@ class Allocated:
     """Of the fullest device, where the engine names its devices."""
     ram_bytes: int | None = None
     """In the machine's own memory, buffers alone: the process that holds them is not in it."""
+    ready_ram_bytes: int | None = None
+    """What they held when the engine had just become ready: of its compute buffers next to nothing was touched yet."""
 
 
 @dataclass(frozen=True, slots=True)

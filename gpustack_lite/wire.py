@@ -233,6 +233,8 @@ class Measured(Wire):
     """The largest of its devices."""
     ram_bytes: int | None = None
     """The most that its processes held in RAM so far, mapped weights included."""
+    ready_ram_bytes: int | None = None
+    """What they held when the engine had just become ready: of its compute buffers next to nothing was touched yet."""
 
 
 class FilesStatus(Wire):

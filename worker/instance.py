@@ -334,10 +334,11 @@ class Instance:
         """The log is read once: what an engine allocates, it says before it is ready."""
         devices = self._workshop.inventory().chosen(self.record.instance.devices)
         known = self.record.measured
-        if known is None:
-            known = await asyncio.to_thread(self._said_by_log)
         held = await asyncio.to_thread(measuring.held, everyone(tree), devices)
-        found = measuring.merged(known, held)
+        if known is None:
+            found = measuring.first(await asyncio.to_thread(self._said_by_log), held)
+        else:
+            found = measuring.merged(known, held)
         if measuring.is_news(self.record.measured, found):
             self._save(measured=found)
             self._on_change()

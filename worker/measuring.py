@@ -18,7 +18,12 @@ NEWS = 0.01
 def said(backend: str, log_lines: Sequence[str]) -> Measured:
     """`ram_bytes` is what was read, never what was printed: an engine names its buffers, not itself."""
     found = asdict(measured(backend, log_lines))
-    return Measured(**found | {"ram_bytes": None})
+    return Measured(**found | {"ram_bytes": None, "ready_ram_bytes": None})
+
+
+def first(known: Measured, held: Measured) -> Measured:
+    """The reading of an engine that has just become ready, beside what it printed until then."""
+    return merged(known, held).model_copy(update={"ready_ram_bytes": held.ram_bytes})
 
 
 def held(identities: Collection[Identity], devices: Sequence[Device]) -> Measured:

@@ -3,12 +3,13 @@
 Sources, in vLLM 0.23 to 0.32: v1/worker/gpu_worker.py determine_available_memory (budget, profile run),
 v1/core/kv_cache_utils.py check_enough_kv_cache_memory (one request of max_model_len must fit),
 v1/kv_cache_interface.py max_memory_usage_bytes (cells by kind of layer), engine/arg_utils.py (defaults).
-Graphs are captured after the cache was sized and are not in these terms: they live in the tenth of the device that
-`gpu_memory_utilization` leaves. vLLM-Ascend follows the same arithmetic with numbers of its own (vllm_ascend.py).
+Graphs are captured after the cache was sized; since 0.21 they are estimated before and taken out of the budget, until
+then they lived in the tenth of the device that `gpu_memory_utilization` leaves. vLLM-Ascend follows the same arithmetic
+with numbers of its own (vllm_ascend.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from backends.memory.ranks import Ranks, layer_bytes, weight_bytes
@@ -40,6 +41,9 @@ RUNTIME_BYTES = 358 * MIB
 """What torch does not count (context, NCCL, workspaces). vllm#10517 printed 23.58 x 0.9 = 17.06 + 3.81 + 0.35 GiB."""
 POOLED_KINDS = frozenset({"embedding", "reranker", "classifier"})
 _LORA_ITEM_BYTES = 2
+GRAPH_BYTES = 750 * MIB
+"""An allowance, no formula: the most that was printed, "Estimated CUDA graph memory: 0.73 GiB total" for 86 graphs
+(vllm#39559); 16 graphs took 0.36 (gpustack/runner#251). Inside of the budget since vLLM 0.21 (gpu_worker.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,13 @@ def memory(
     )
 
 
+def with_graphs(found: Memory, graph_bytes: int, devices: int) -> Memory:
+    if not graph_bytes:
+        return found
+    terms = (*found.terms, Term("term_graphs", graph_bytes))
+    return replace(found, overhead_bytes=found.overhead_bytes + graph_bytes * devices, terms=terms)
+
+
 @dataclass(frozen=True, slots=True)
 class Reserving:
     """vLLM under one model's options, as `fitting.estimates` asks it. What is claimed is the share that it reserves."""
@@ -203,11 +214,15 @@ class Reserving:
     runtime_bytes: int = RUNTIME_BYTES
     link_bytes: int = 0
     """More, for each device, where there are several: buffers of collective communication."""
+    graph_bytes: int = 0
+    """What captured graphs take, unless `enforce-eager` says that there are none."""
 
     def memory(self, facts: ModelFacts, ranks: Ranks, room_bytes: int, context: int) -> Memory:
         chosen = self.chosen(facts, room_bytes, context)
         runtime = self.runtime_bytes + (self.link_bytes if ranks.devices > 1 else 0)
-        return memory(facts, ranks, chosen, context, runtime)
+        found = memory(facts, ranks, chosen, context, runtime)
+        graphs = 0 if self.values.get("enforce-eager") is True or is_encoder(facts) else self.graph_bytes
+        return with_graphs(found, graphs, ranks.devices)
 
     def chosen(self, facts: ModelFacts, room_bytes: int, context: int) -> Settings:
         return settings(self.values, room_bytes, context, block=self.block, pools=facts.kind in POOLED_KINDS)

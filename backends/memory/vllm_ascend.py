@@ -13,6 +13,9 @@ BLOCK = 128
 RUNTIME_BYTES = 1900 * MIB
 """CANN's context, operators and workspaces. vllm-ascend#9372: of 28.8 GiB budget and 27.54 GiB weights -0.87 were left
 for the cache of Qwen3-14B, so 2.13 GiB went elsewhere, of which the activation of 2048 tokens is 0.27."""
+GRAPH_BYTES = 300 * MIB
+"""An allowance: "ACL graph pool memory: 0.23 GiB (actual), 0.29 GiB (estimated)" (vllm-ascend#11514), 0.04 for a small
+model (vllm-ascend#8289, since which it comes out of the budget)."""
 LINK_BYTES = 2 * 200 * 1000**2
 
 

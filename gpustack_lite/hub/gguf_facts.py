@@ -1,5 +1,6 @@
 """From a GGUF header to ModelFacts: the keys of ggml's docs/gguf.md and, where they are silent, of llama.cpp."""
 
+import platform
 import re
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +11,11 @@ from gpustack_lite.hub.gguf_types import FILE_TYPES, TENSOR_TYPES
 from gpustack_lite.hub.templates import Template, read
 
 MOST_LAYERS = 4096
+_ARM = frozenset({"aarch64", "arm64"})
+_ON_ARM = frozenset({8, 13, 14})
+"""Q8_0, Q5_K and Q6_K are re-ordered with NEON only; facts are read on the worker that has the file."""
 _BLOCK = re.compile(r"blk\.(\d{1,4})\.")
-_OUTPUT = "output.weight"
+_OUTPUT, _EMBEDDING = "output.weight", "token_embd.weight"
 _LARGEST = 2**31
 _WINDOW_PATTERNS: Mapping[str, int] = {
     "cohere2": 4,
@@ -66,6 +70,7 @@ def facts_of(headers: Sequence[Header], path: str, size_bytes: int) -> ModelFact
         state_bytes_per_sequence=_state_bytes(keys, layer_count, embedding_length),
         weights_bytes=sum(header.weights_bytes for header in headers),
         repack_extra_bytes=_repack_extra_bytes(headers),
+        repack_bytes=_repack_bytes(headers),
         layer_bytes=_layer_bytes(headers, layer_count),
         output_bytes=_output_bytes(headers),
         is_tied=not any(tensor.name == _OUTPUT for header in headers for tensor in header.tensors),
@@ -190,25 +195,34 @@ def _layer_bytes(headers: Sequence[Header], layer_count: int | None) -> tuple[in
 def _output_bytes(headers: Sequence[Header]) -> int | None:
     """llama-model.cpp makes a second copy of the token embedding where there is no output matrix."""
     sizes = {tensor.name: tensor.byte_count for header in headers for tensor in header.tensors}
-    return sizes.get(_OUTPUT, sizes.get("token_embd.weight"))
+    return sizes.get(_OUTPUT, sizes.get(_EMBEDDING))
+
+
+def _repack_bytes(headers: Sequence[Header]) -> int:
+    return sum(_repacked(tensor) for header in headers for tensor in header.tensors) + _repack_extra_bytes(headers)
 
 
 def _repack_extra_bytes(headers: Sequence[Header]) -> int:
-    """An eighth for padding (measured: a tenth) and, where the output shares the token embedding, a copy of that."""
+    """Where the output shares the token embedding, a re-ordered copy of that: rows are looked up in the original."""
     tensors = [tensor for header in headers for tensor in header.tensors]
-    repacked = sum(tensor.byte_count or 0 for tensor in tensors if _is_repackable(tensor))
-    tied = not any(tensor.name == "output.weight" for tensor in tensors)
-    embedding = sum(
-        tensor.byte_count or 0
-        for tensor in tensors
-        if tied and tensor.name == "token_embd.weight" and _is_repackable(tensor)
-    )
-    return repacked // 8 + embedding
+    if any(tensor.name == _OUTPUT for tensor in tensors):
+        return 0
+    return sum(_size(tensor) for tensor in tensors if tensor.name == _EMBEDDING and _is_repackable(tensor))
+
+
+def _repacked(tensor: Tensor) -> int:
+    return _size(tensor) if tensor.name != _EMBEDDING and _is_repackable(tensor) else 0
+
+
+def _size(tensor: Tensor) -> int:
+    return tensor.byte_count or 0
 
 
 def _is_repackable(tensor: Tensor) -> bool:
+    """ggml-cpu/repack.cpp: some types on some processors only; matrices, not vectors."""
     known = TENSOR_TYPES.get(tensor.type_id)
-    return known is not None and known.repackable
+    on_this = platform.machine() in _ARM or tensor.type_id not in _ON_ARM
+    return known is not None and known.repackable and on_this and len(tensor.shape) > 1
 
 
 def _feed_forward_length(keys: _Keys, layer_count: int | None) -> int | None:

@@ -20,7 +20,7 @@ TENSOR_TYPES: Mapping[int, TensorType] = {
     3: TensorType("Q4_1", 32, 20),
     6: TensorType("Q5_0", 32, 22),
     7: TensorType("Q5_1", 32, 24),
-    8: TensorType("Q8_0", 32, 34),
+    8: TensorType("Q8_0", 32, 34, repackable=True),
     9: TensorType("Q8_1", 32, 36),
     10: TensorType("Q2_K", 256, 84, repackable=True),
     11: TensorType("Q3_K", 256, 110),

@@ -169,8 +169,23 @@ def _allocated_terms(memory: Memory, claim: Claim, lesson: Lesson) -> tuple[Term
     }
     kept = [each for each in memory.terms if not (each.code == _IN_WEIGHTS and said.weights_bytes)]
     terms = [replace(each, size_bytes=new.get(each.code) or each.size_bytes) for each in kept]
+    if said.ready_ram_bytes:
+        terms = [_process(each, terms, said.ready_ram_bytes) for each in terms]
     beyond = (said.ram_bytes or 0) - sum(each.size_bytes for each in terms)
     return (*terms, Term("term_beyond", beyond)) if beyond > 0 else tuple(terms)
+
+
+_PROCESS = frozenset({"term_process", "term_runtime"})
+_LATER = frozenset({"term_activation", "term_prompts"})
+"""What an engine fills only once it is asked something."""
+
+
+def _process(term: Term, terms: Sequence[Term], ready_bytes: int) -> Term:
+    """What was held when the engine was ready and is in none of the buffers that were full by then."""
+    if term.code not in _PROCESS:
+        return term
+    others = sum(each.size_bytes for each in terms if each.code not in _PROCESS | _LATER)
+    return replace(term, size_bytes=ready_bytes - others) if ready_bytes > others else term
 
 
 def _claim(found: Estimate, memory: Memory, lesson: Lesson) -> Claim:

@@ -61,6 +61,14 @@ VLLM_NEW = """\
 """The sentences of vLLM 0.32 as its source writes them, with the figures of vllm#13061."""
 
 
+VLLM_ASCEND = """\
+(Worker_TP0 pid=36114) INFO 07-07 12:54:22 [gpu_model_runner.py:6456] Graph capturing finished in 21 secs, took 0.23 GiB
+(Worker_TP0 pid=36114) INFO 07-07 12:54:22 [worker.py:729] ACL graph pool memory: 0.23 GiB (actual), 0.29 GiB (estimated), difference: 0.06 GiB (25.0%).
+(Worker_TP7 pid=36409) INFO 07-07 12:54:21 [worker.py:774] Free memory on device (60.59/60.96 GiB) on startup. Desired GPU memory utilization is (0.95, 57.91 GiB). Actual usage: 51.68 GiB for weights, 0.29 GiB for peak activation, 0.51 GiB for non-torch memory, 0.23 GiB for NPU graph memory. Replace gpu_memory_utilization with `--kv-cache-memory=5428230144` (5.06 GiB) to fit into requested memory. Current KV cache memory: 5.15 GiB.
+"""  # noqa: E501
+"""vllm-ascend#11514."""
+
+
 def gib(number: float) -> int:
     return round(number * GIB)
 
@@ -118,6 +126,18 @@ def gib(number: float) -> int:
                 graph_bytes=gib(0.41),
             ),
             id="vLLM by rank: the fullest counts",
+        ),
+        pytest.param(
+            "vllm_ascend",
+            VLLM_ASCEND,
+            Allocated(
+                weights_bytes=gib(51.68),
+                kv_bytes=gib(5.15),
+                activation_bytes=gib(0.29),
+                graph_bytes=gib(0.23),
+                overhead_bytes=gib(0.51),
+            ),
+            id="vLLM-Ascend in one sentence",
         ),
         pytest.param("llama_cpp", "srv init: model loaded\n", Allocated(), id="a quiet log says nothing"),
         pytest.param("mindie", WHEEL, Allocated(), id="an engine that prints nothing we know"),

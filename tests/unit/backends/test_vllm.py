@@ -53,8 +53,8 @@ def test_three_cards_are_refused_with_the_numbers(asked: dict[str, int]) -> None
 
 
 def test_14b_on_one_card_of_32_gib_leaves_nothing_for_its_cache() -> None:
-    """B13: the engine died there with -0.87 GiB; budget 28.8, weights 27.51, cache 0.63 GiB."""
-    one = want("1x910B4-32G", tensor_parallel_size=1, max_model_len=4096)
+    """B13: the engine died there with -0.87 GiB, eager; budget 28.8, weights 27.51, cache 0.63 GiB."""
+    one = want("1x910B4-32G", tensor_parallel_size=1, max_model_len=4096, enforce_eager=True)
     with pytest.raises(Refusal) as refused:
         VLLM_ASCEND.estimates(facts("Qwen3-14B"), one)
     said = {name: value / GIB for name, value in refused.value.params.items() if name.endswith("_bytes")}  # type: ignore[operator]
