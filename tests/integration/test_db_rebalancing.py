@@ -26,8 +26,8 @@ def fake_backend(monkeypatch: pytest.MonkeyPatch) -> None:
 class World:
     """Two workers with a card of 24 GiB each, 10 GiB of each taken by a small model, and a big one that waits."""
 
-    def __init__(self, cluster: Cluster, workers: list[FakeWorker]) -> None:
-        self.cluster, self.workers = cluster, workers
+    def __init__(self, cluster: Cluster, workers: list[FakeWorker], devices: int = 1) -> None:
+        self.cluster, self.workers, self.devices = cluster, workers, devices
 
     async def settle(self) -> None:
         """Until nothing changes any more. A worker reports what is assigned, and what it holds as used."""
@@ -47,7 +47,7 @@ class World:
     async def _report(self, worker: FakeWorker) -> None:
         held = [each for each in await self.cluster.instances() if each.worker_id == worker.id]
         used = sum((each.claim or {}).get("bytes_per_device", 0) for each in held if each.state == "ready")
-        await worker.beat(used_gib=used // 1024**3)
+        await worker.beat(devices=self.devices, used_gib=used // 1024**3 if self.devices == 1 else 0)
         await worker.run_all()
 
     async def plan(self, name: str | None = None) -> dict[str, Any]:
@@ -150,3 +150,26 @@ async def test_a_more_important_model_is_not_moved_for_a_less_important_one(
     world = await a_world(db, ports, placement={"priority": -1})
     with pytest.raises(Refusal, match="no_moves_help"):
         await world.plan()
+
+
+async def test_one_that_must_stop_first_is_back_after_the_one_it_made_room_for(
+    db: Database, ports: Ports, clock: ManualClock
+) -> None:
+    """Cards 0 and 1 hold 14 GiB each of one replica, card 2 holds 5 GiB that were put there by hand."""
+    cluster = await make_cluster(db, ports)
+    world = World(cluster, [await cluster.add_worker(devices=3)], devices=3)
+    await cluster.add_model("wide", options={"gib": 14, "count": 2}, placement={"devices": ["w1:0", "w1:1"]})
+    await cluster.add_model("hand", options={"gib": 5}, placement={"devices": ["w1:2"]})
+    await world.settle()
+    await cluster.change_model(1, placement={})
+    await cluster.add_model("big", options={"gib": 20})
+    await world.settle()
+    plan = await world.plan()
+    assert [(each["model"], each["to"]["devices"], each["stops_first"]) for each in plan["moves"]] == [
+        ("wide", [1, 2], True)
+    ]
+    id_ = await world.begin()
+    await world.settle()
+    assert (await world.shown(id_))["state"] == "done"
+    rows = {each.model_name: (each.state, each.device_indices) for each in await cluster.instances()}
+    assert rows == {"big": ("ready", [0]), "wide": ("ready", [1, 2]), "hand": ("ready", [2])}

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gpustack_lite.api.schemas import public
-from gpustack_lite.db.tables import CustomBackend, Event, ModelFile, ModelRouteRow, UsageRecord
+from gpustack_lite.db.tables import CustomBackend, Event, ModelFile, ModelRouteRow, Rebalance, UsageRecord
 from tests.fakes.clock import START
 from tests.fakes.management import Api
 from tests.fakes.rows import a_device, a_model, a_placed_instance, a_worker, an_instance
@@ -49,6 +49,11 @@ async def cluster(api: Api) -> None:
         "updated_at": START,
     }
     await api.add(ModelFile(worker_id=1, **files))
+    spot = {"worker": "w1", "devices": [0]}
+    move = {"instance": 1, "model": "m", "from": spot, "to": spot, "stops_first": False, "replacement": None}
+    await api.add(
+        Rebalance(model_id=1, model_name="m", moves=[move], place=["w1:0"], created_at=START, updated_at=START)
+    )
     await api.add(CustomBackend(name="mine", spec=spec, created_at=START))
 
 
@@ -57,6 +62,7 @@ LISTS: list[tuple[str, type[BaseModel]]] = [
     ("models/m/instances", public.Listed[public.InstanceShape]),
     ("model-routes", public.Listed[public.ModelRouteShape]),
     ("instances", public.Listed[public.InstanceShape]),
+    ("rebalance", public.Whole[public.RebalanceShape]),
     ("workers", public.Listed[public.WorkerShape]),
     ("devices", public.Listed[public.DeviceShape]),
     ("files", public.Listed[public.FilesShape]),
@@ -75,6 +81,7 @@ ONES: list[tuple[str, type[BaseModel]]] = [
     ("instances/1", public.InstanceShape),
     ("instances/2", public.InstanceShape),
     ("workers/w1", public.WorkerShape),
+    ("rebalance/1", public.RebalanceShape),
     ("files/1", public.FilesShape),
     ("keys/1", public.KeyShape),
     ("requests/r", public.RequestShape),
