@@ -54,6 +54,9 @@ class Faults:
     """Where large files are said to lie, such as http://other:1."""
     truncate_only: str = ""
     """What has to be in the path of an answer that is cut."""
+    stall: threading.Event | None = None
+    """What is longer than `stall_above` comes to its half, and goes on when this is set."""
+    stall_above: int = 0
 
 
 @dataclass
@@ -107,6 +110,8 @@ def running_hub() -> Iterator[Hub]:
     finally:
         if hub.faults.hold is not None:
             hub.faults.hold.set()
+        if hub.faults.stall is not None:
+            hub.faults.stall.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -293,7 +298,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         cut = self.world.faults.truncate_only in self.path and _spend(self.world.faults, "truncate")
         try:
-            self.wfile.write(content[: len(content) // 2] if cut else content)
+            half = len(content) // 2
+            self.wfile.write(content[:half])
+            if self.world.faults.stall is not None and len(content) > self.world.faults.stall_above:
+                self.world.faults.stall.wait(120)
+            self.wfile.write(b"" if cut else content[half:])
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         if cut:

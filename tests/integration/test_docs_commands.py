@@ -16,6 +16,9 @@ PAGES = ["README.md", "README.zh-CN.md", *sorted(f"docs/{path.name}" for path in
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUNS_ON = ("start", "join", "demo")  # these stay in the foreground: the harness and their own tests start them
 
+OFFLINE = {"HF_HUB_OFFLINE": "1"}
+"""What a page shows must not depend on a hub."""
+
 
 def shown(page: str) -> list[list[str]]:
     blocks = SHELL.findall((ROOT / page).read_text(encoding="utf-8"))
@@ -27,7 +30,7 @@ def shown(page: str) -> list[list[str]]:
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     models = tmp_path_factory.mktemp("models")
     write_tiny_gguf(models / "qwen2.5-7b-q4.gguf")
-    with Platform(tmp_path_factory.mktemp("platform"), model_roots=[models], simulate="8x910B3-64G") as running:
+    with Platform(tmp_path_factory.mktemp("platform"), model_roots=[models], simulate="8x910B3-64G", env=OFFLINE) as running:
         running.models = models  # type: ignore[attr-defined]
         yield running
 

@@ -62,7 +62,7 @@ async def test_the_client_of_hugging_face_would_find_a_branch(hub: Hub, tmp_path
 
 
 async def test_a_cut_download_goes_on_where_it_stopped(hub: Hub, tmp_path: Path) -> None:
-    hub.faults.truncate, hub.faults.truncate_above = 1, 4096
+    hub.faults.truncate, hub.faults.truncate_only = 1, "/cdn/"
     async with holdings(tmp_path, hub) as here:
         here.store.apply([wish()])
         assert is_all_there(await here.path())
@@ -71,7 +71,7 @@ async def test_a_cut_download_goes_on_where_it_stopped(hub: Hub, tmp_path: Path)
 
 
 async def test_a_hub_without_ranges_is_asked_for_all_of_it(hub: Hub, tmp_path: Path) -> None:
-    hub.faults.truncate, hub.faults.truncate_above, hub.faults.no_ranges = 1, 4096, True
+    hub.faults.truncate, hub.faults.truncate_only, hub.faults.no_ranges = 1, "/cdn/", True
     async with holdings(tmp_path, hub) as here:
         here.store.apply([wish()])
         assert is_all_there(await here.path())
