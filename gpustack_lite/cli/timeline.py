@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from gpustack_lite.cli.output import plain
 from gpustack_lite.cli.say import say, write
+from gpustack_lite.messages import size
 
 Document = Mapping[str, Any]
 
@@ -83,11 +84,20 @@ class Bars(Silent):
             if title not in self._tasks:
                 self._tasks[title] = self._bars.add_task(title, total=None)
             done, total = amounts(progress)
-            self._bars.update(self._tasks[title], completed=done, total=total)
+            self._bars.update(
+                self._tasks[title], completed=done, total=total, description=f"{title}{pace_shown(progress)}"
+            )
 
 
 def bar_title(instance: Document) -> str:
     return f"{plain(instance['model'])}#{instance['id']} {say('phase_' + instance['progress']['phase'])}"
+
+
+def pace_shown(progress: Document) -> str:
+    """ " 11.8 MiB/s 0:40": what the worker measured, and nothing before it has."""
+    rate, eta = progress.get("bytes_per_second"), progress.get("eta_seconds")
+    speed = "" if rate is None else f" {size(rate)}/s"
+    return speed if eta is None else f"{speed} {round(eta) // 60}:{round(eta) % 60:02}"
 
 
 def amounts(progress: Document) -> tuple[float, float | None]:

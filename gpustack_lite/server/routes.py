@@ -125,7 +125,17 @@ def _loading(view: Published, instances: Sequence[ModelInstance]) -> dict[str, A
         "worker": _worker_name(view.workers, nearest),
         "phase": progress.get("phase"),
         **_in_whole_percents(progress),
+        **_eta(progress),
     }
+
+
+def _eta(progress: dict[str, Any]) -> dict[str, float]:
+    """Left out where nobody knows; in steps, for the same reason."""
+    seconds = progress.get("eta_seconds")
+    if seconds is None:
+        return {}
+    step = 5 if seconds < 60 else 30 if seconds < 600 else 300
+    return {"eta_seconds": max(1, round(seconds / step)) * step}
 
 
 def _in_whole_percents(progress: dict[str, Any]) -> dict[str, Any]:

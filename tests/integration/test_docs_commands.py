@@ -30,7 +30,9 @@ def shown(page: str) -> list[list[str]]:
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     models = tmp_path_factory.mktemp("models")
     write_tiny_gguf(models / "qwen2.5-7b-q4.gguf")
-    with Platform(tmp_path_factory.mktemp("platform"), model_roots=[models], simulate="8x910B3-64G", env=OFFLINE) as running:
+    with Platform(
+        tmp_path_factory.mktemp("platform"), model_roots=[models], simulate="8x910B3-64G", env=OFFLINE
+    ) as running:
         running.models = models  # type: ignore[attr-defined]
         yield running
 

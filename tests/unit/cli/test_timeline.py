@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gpustack_lite.cli.timeline import amounts, bar_title, event_line
+from gpustack_lite.cli.timeline import amounts, bar_title, event_line, pace_shown
 
 
 def event(**fields: Any) -> dict[str, Any]:
@@ -44,3 +44,15 @@ def test_a_bar_shows_what_is_known(progress: dict[str, Any], done_and_total: tup
 def test_a_bar_names_instance_and_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSTACK_LITE_LANG", "en")
     assert bar_title({"id": 3, "model": "smol", "progress": {"phase": "engine"}}) == "smol#3 engine"
+
+
+@pytest.mark.parametrize(
+    ("progress", "shown"),
+    [
+        ({}, ""),
+        ({"bytes_per_second": 1048576.0}, " 1 MiB/s"),
+        ({"bytes_per_second": 1024, "eta_seconds": 75}, " 1 KiB/s 1:15"),
+    ],
+)
+def test_a_bar_shows_a_pace_once_there_is_one(progress: dict[str, Any], shown: str) -> None:
+    assert pace_shown(progress) == shown

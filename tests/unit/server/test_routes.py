@@ -84,6 +84,13 @@ def test_a_load_is_told_in_whole_percents() -> None:
     }
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(0.4, 5), (12.0, 10), (47.0, 45), (100.0, 90), (4000.0, 3900)])
+def test_a_time_is_told_in_steps(seconds: float, told: int) -> None:
+    progress = {"phase": "weights", "bytes_done": 5, "bytes_total": 10, "eta_seconds": seconds}
+    loading = only(view(a_model(), a_placed_instance(1, "preparing", progress=progress))).loading
+    assert (loading or {})["eta_seconds"] == told
+
+
 def test_the_furthest_replica_tells_how_far_it_is() -> None:
     loading = only(view(a_model(replicas=2), an_instance(1), a_placed_instance(2, "starting"))).loading
     assert (loading or {})["state"] == "starting"
