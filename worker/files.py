@@ -64,7 +64,7 @@ class Files:
 
         The echo engine opens no file at all, so any source will do for it.
         """
-        if backend.name == "echo":
+        if backend.name == "echo" or (sources.is_remote(source) and not backend.needs_files):
             return None
         try:
             return await self.facts(source)

@@ -68,7 +68,7 @@ async def prepare(
     if assigned.files_id is not None:
         source = await workshop.store.path(assigned.files_id, on_weights)
         facts = await workshop.files.for_backend(source, backend)
-    path = facts.path if facts is not None and facts.path else _path_of(source)
+    path = facts.path if facts is not None and facts.path else _path_of(workshop, source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(read_texts, needs)
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
@@ -147,12 +147,15 @@ def choose_version(
     return next((each for each in known if is_installed(each)), known[0])
 
 
-def _path_of(source: str) -> str | None:
+def _path_of(workshop: Workshop, source: str) -> str | None:
+    """On simulated devices nothing is fetched: then it is where it would be."""
     try:
-        recognised = sources.recognise(source)
+        found = sources.repository(source) if sources.is_remote(source) else sources.recognise(source)
     except Refusal:
         return None
-    return recognised.value if recognised.kind == "path" else None
+    if found.is_remote:
+        return str(workshop.store.would_be_at(found))
+    return found.value if found.kind == "path" else None
 
 
 def _listed(indices: Sequence[int]) -> str:

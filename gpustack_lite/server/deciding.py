@@ -456,7 +456,7 @@ def _files(asked: Asked, worker: Worker) -> FilesWish | None:
 def _source(asked: Asked, worker: Worker) -> str:
     """The path on that worker where one is known; what the user wrote where the backend does without."""
     if sources.is_remote(asked.model.source):
-        return asked.model.source
+        return asked.model.files_source if worker.simulated else asked.model.source
     facts: ModelFacts | None = asked.of_model.known.facts.get(worker.id or 0)
     return facts.path if facts is not None and facts.path else asked.model.source
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.sources import Source
 from gpustack_lite.wire import AssignedFiles, FilesStatus, Progress
 from worker.downloads.job import TOLD, Job, Means
+from worker.downloads.names import folder_of
 from worker.downloads.plan import Become, plan
 from worker.downloads.shelf import existing
 
@@ -29,6 +31,10 @@ class Store:
     def main_folder(self) -> Path:
         """Whose free space is told; the one above it until there is one."""
         return existing(self._means.root_of("huggingface"))
+
+    def would_be_at(self, source: Source) -> Path:
+        """The directory of a repository that is not fetched."""
+        return self._means.root_of(source.kind) / folder_of(source.kind, source.value)
 
     def apply(self, wanted: Sequence[AssignedFiles]) -> None:
         """Everything that is listed is in `statuses` when this returns."""
