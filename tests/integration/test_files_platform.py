@@ -40,15 +40,15 @@ def ranges(hub: Hub) -> list[str]:
     return [each for each in asked if each is not None and each.endswith("-") and each != "bytes=0-"]
 
 
-def half_came(platform: Platform) -> Document | None:
+def some_came(platform: Platform) -> Document | None:
     found = files(platform)
-    return found[0] if found and (found[0]["done_bytes"] or 0) >= smollm_path().stat().st_size // 2 else None
+    return found[0] if found and (found[0]["done_bytes"] or 0) >= smollm_path().stat().st_size * 2 // 5 else None
 
 
 def test_a_model_of_a_hub_serves_though_its_worker_was_killed_in_the_download(hub: Hub, platform: Platform) -> None:
     hub.faults.stall, hub.faults.stall_above = threading.Event(), 32 * 1024**2
     platform.deploy("tiny", source=SOURCE, options=OPTIONS)
-    row = platform.until(lambda: half_came(platform), seconds=120)
+    row = platform.until(lambda: some_came(platform), seconds=120)
     assert (row["state"], row["format"], row["instances"][0]["model"]) == ("downloading", "gguf", "tiny")
     platform.kill("worker")
     hub.faults.stall.set()
@@ -63,7 +63,7 @@ def test_a_model_of_a_hub_serves_though_its_worker_was_killed_in_the_download(hu
 
 def test_a_gated_repository_is_refused_with_the_setting_that_opens_it(platform: Platform) -> None:
     answer = platform.api.post("/api/v1/models", json={"name": "closed", "source": "huggingface:org/closed"})
-    assert answer.status_code == 403
+    assert answer.status_code == 400
     error = answer.json()["error"]
     assert error["code"] == "hub_gated"
     assert "HF_TOKEN" in error["message"]
