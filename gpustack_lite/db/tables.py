@@ -328,7 +328,7 @@ class Rebalance(SQLModel, table=True):
     """Of the model that waits for the room."""
     model_name: str
     moves: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
-    """instance, model, from, to (worker and devices), stops_first; `replacement` is its successor once it is made."""
+    """instance, model, from, to (worker and devices), stops_first, begun; `replacement` is its successor once made."""
     place: list[str] = Field(default_factory=list, sa_type=JSON)
     """Where the model fits afterwards."""
     done: int = 0

@@ -108,6 +108,7 @@ def document(found: Plan) -> dict[str, Any]:
             "from": {"worker": each.holding.worker, "devices": list(each.holding.devices)},
             "to": {"worker": each.target.leader.worker, "devices": list(each.target.leader.devices)},
             "stops_first": each.stops_first,
+            "begun": False,
             "replacement": None,
         }
         for each in found.found.moves

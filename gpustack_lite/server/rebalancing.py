@@ -42,7 +42,7 @@ def todo(move: Mapping[str, Any] | None, instances: Mapping[int, ModelInstance],
     old = instances.get(move["instance"])
     if old is None:
         return "next"
-    if not (move["replacement"] or move.get("begun")):
+    if not move["begun"]:
         return "wait" if State(old.state) in ENDING else "begin" if waits else "over"
     if move["stops_first"]:
         return "wait"
@@ -81,7 +81,7 @@ async def _begin(session: AsyncSession, core: Core, row: Rebalance) -> None:
         if successor is None:
             await rebalances.end(session, row, "move_place_taken", _about(move), clock)
             return
-        _note(row, replacement=successor)
+        _note(row, begun=True, replacement=successor)
     row.updated_at = clock.wall()
     session.add(row)
     model = await session.get(Model, old.model_id)

@@ -173,6 +173,7 @@ class MoveShape(Shape):
     model: str
     to: SpotShape
     stops_first: bool
+    begun: bool
     replacement: int | None
 
 

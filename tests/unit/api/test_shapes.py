@@ -50,7 +50,8 @@ async def cluster(api: Api) -> None:
     }
     await api.add(ModelFile(worker_id=1, **files))
     spot = {"worker": "w1", "devices": [0]}
-    move = {"instance": 1, "model": "m", "from": spot, "to": spot, "stops_first": False, "replacement": None}
+    move = {"instance": 1, "model": "m", "from": spot, "to": spot, "stops_first": False}
+    move |= {"begun": False, "replacement": None}
     await api.add(
         Rebalance(model_id=1, model_name="m", moves=[move], place=["w1:0"], created_at=START, updated_at=START)
     )

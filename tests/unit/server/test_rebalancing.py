@@ -7,8 +7,8 @@ import pytest
 from gpustack_lite.server.rebalancing import Todo, todo
 from tests.fakes.rows import an_instance
 
-MOVE = {"instance": 1, "replacement": None, "stops_first": False}
-BEGUN = MOVE | {"replacement": 2}
+MOVE = {"instance": 1, "begun": False, "replacement": None, "stops_first": False}
+BEGUN = MOVE | {"begun": True, "replacement": 2}
 STOPS = MOVE | {"stops_first": True}
 
 
