@@ -52,6 +52,14 @@ async def test_a_placement_brings_its_files_and_replicas_share_them(one: Cluster
     assert [each.files_id for each in found.instances] == [1, 1]
 
 
+async def test_two_workers_get_theirs(one: Cluster) -> None:
+    first, second = await one.add_worker(1), await one.add_worker(2)
+    await one.add_model(source=SOURCE, replicas=2, placement={"apart": True})
+    await one.settle()
+    ids = [each.id for worker in (first, second) for each in (await worker.assignment()).files]
+    assert [(each.id, each.worker_id) for each in await rows(one)] == [(ids[0], 1), (ids[1], 2)]
+
+
 async def test_another_revision_is_another_row(one: Cluster, worker: FakeWorker) -> None:
     model = await one.add_model(source=SOURCE)
     await one.settle()

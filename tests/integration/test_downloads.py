@@ -127,6 +127,22 @@ async def test_two_that_want_the_same_share_one_download(hub: Hub, tmp_path: Pat
     assert len(fetched(hub, "model.safetensors")) == 1
 
 
+async def test_who_waits_for_another_says_so_and_shows_how_far_that_one_is(hub: Hub, tmp_path: Path) -> None:
+    """D05: one directory, two workers; a lock that ends with its process."""
+    hub.faults.stall, hub.faults.stall_above = threading.Event(), 4096
+    async with holdings(tmp_path, hub) as here, holdings(tmp_path, hub) as other:
+        here.store.apply([wish(1)])
+        await here.until(lambda status: (status.done_bytes or 0) > 1 << 19)
+        other.store.apply([wish(2)])
+        status = await other.until(lambda status: status.said and (status.done_bytes or 0) > 1 << 19, 2)
+        assert status.said is not None
+        assert (status.state, status.said.code) == ("downloading", "files_fetched_by_another")
+        hub.faults.stall.set()
+        assert is_all_there(await other.path(2))
+        assert other.status(2).said is None
+    assert len(fetched(hub, "model.safetensors")) == 1
+
+
 async def test_a_busy_hub_is_asked_again_when_it_said(hub: Hub, tmp_path: Path) -> None:
     hub.faults.busy, hub.faults.retry_after, hub.faults.broken = 2, "0", 2
     async with holdings(tmp_path, hub) as here:

@@ -78,8 +78,11 @@ class Contents:
     def count(self, lacking: Sequence[Listed]) -> None:
         self.done = {each.path: each.size_bytes for each in self.known.files}
         for each in lacking:
-            partial = regular(self.spot(each).partial)
-            self.done[each.path] = 0 if partial is None else min(partial.st_size, each.size_bytes)
+            self.count_one(each)
+
+    def count_one(self, listed: Listed) -> None:
+        partial = regular(self.spot(listed).partial)
+        self.done[listed.path] = 0 if partial is None else min(partial.st_size, listed.size_bytes)
 
     def rest_bytes(self) -> int:
         return self.known.size_bytes - self.done_bytes()

@@ -254,12 +254,17 @@ class Job:
 
     async def _fetch(self, listed: Listed) -> None:
         """Again and again while the hub may still give it; a definite no is raised."""
-        stop = self._stop
+        stop, loop = self._stop, asyncio.get_running_loop()
+
+        def tell(sentence: Sentence | None) -> None:
+            _unless(stop)
+            loop.call_soon_threadsafe(self._say, "downloading", sentence)
+
         while True:
             try:
                 async with self._means.slots:
                     self._say("downloading")
-                    await in_daemon_thread(lambda: self._fetch_now(listed, stop))
+                    await in_daemon_thread(lambda: self._fetch_now(listed, stop, tell))
             except Refusal as refusal:
                 if not is_passing(refusal):
                     raise
@@ -269,7 +274,7 @@ class Job:
                 break
         await asyncio.to_thread(self._contents.arrived, listed, self._contents.spot(listed).blob)
 
-    def _fetch_now(self, listed: Listed, stop: threading.Event) -> None:
+    def _fetch_now(self, listed: Listed, stop: threading.Event, tell: Callable[[Sentence | None], None]) -> None:
         """In a thread, which has the lock until it ends: a job that was ended and begun anew waits for it."""
         spot, expected = self._contents.spot(listed), self._contents.expected(listed)
 
@@ -277,7 +282,13 @@ class Job:
             _unless(stop)
             self._contents.done[listed.path] = done
 
-        with only_one_thread(spot.lock, self._means.ports.clock, lambda: _unless(stop)):
+        def wait() -> None:
+            """Another process, or another row, is at it: what it has by now is what there is."""
+            tell(Sentence("files_fetched_by_another", {"name": listed.path}))
+            self._contents.count_one(listed)
+
+        with only_one_thread(spot.lock, self._means.ports.clock, wait):
+            tell(None)
             if not digest.is_right(spot.blob, expected):
                 fetch(spot, expected, lambda offset: self._open(listed.path, offset), note)
 
