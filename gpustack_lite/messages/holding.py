@@ -19,6 +19,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The download of {name} was cut after {done_bytes} of {size_bytes}; it goes on from there.",
         "{name} 的下载在 {size_bytes} 中的 {done_bytes} 处中断，将从该处继续。",
     ),
+    "files_checking": (
+        "A copy of {name} lies on this machine already and is held against its hash.",
+        "本机已有 {name} 的副本，正在校验其哈希。",
+    ),
     "files_fetched_by_another": (
         "{name} is being fetched by another process or for another model: waiting for it.",
         "{name} 正由另一进程或为另一模型下载：等待其完成。",

@@ -96,16 +96,15 @@ class Contents:
 
     # --- what becomes of it
 
-    def adopt(self, listed: Listed, caches: Sequence[Cache]) -> bool:
-        """Whether a copy of another program, or a blob that another holding or revision has, could be used as it is."""
-        for copy in self._copies(listed, caches):
-            if digest.is_right(copy, self.expected(listed)):
-                log.info("file_adopted", extra={"path": str(copy)})
-                self.arrived(listed, copy)
-                return True
-        return False
+    def adopt(self, listed: Listed, copies: Sequence[Path]) -> None:
+        """The first that is right is used where it is."""
+        right = next((each for each in copies if digest.is_right(each, self.expected(listed))), None)
+        if right is not None:
+            log.info("file_adopted", extra={"path": str(right)})
+            self.arrived(listed, right)
 
-    def _copies(self, listed: Listed, caches: Sequence[Cache]) -> list[Path]:
+    def copies(self, listed: Listed, caches: Sequence[Cache]) -> list[Path]:
+        """As long as it must be: of another program, or a blob that another row or revision has."""
         expected, manifest = self.expected(listed), self.known
         if expected.kind == "size":
             return []  # another file may be as long

@@ -128,7 +128,7 @@ class Job:
         """Whether what was fetched is there still; where it is not, it is fetched again."""
         if self.state != "ready":
             return False
-        if not await asyncio.to_thread(self._contents.lacking):
+        if not await in_daemon_thread(self._contents.lacking):
             return True
         self.try_again()
         return False
@@ -222,7 +222,7 @@ class Job:
             self._say("downloading")
             await asyncio.to_thread(self._contents.shelf.make_folders)
             for each in lacking:
-                await asyncio.to_thread(self._contents.adopt, each, self._means.caches)
+                await self._adopt(each)
             await self._fetch_all(await self._lacking())
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._say("ready")
@@ -234,9 +234,15 @@ class Job:
             await asyncio.to_thread(self._contents.take, _manifest(self.files, found))
 
     async def _lacking(self) -> list[Listed]:
-        lacking = await asyncio.to_thread(self._contents.lacking)
+        lacking = await in_daemon_thread(self._contents.lacking)  # it may read for minutes, and must not hold up an end
         await asyncio.to_thread(self._contents.count, lacking)
         return lacking
+
+    async def _adopt(self, listed: Listed) -> None:
+        copies = await asyncio.to_thread(self._contents.copies, listed, self._means.caches)
+        if copies:
+            self._say("downloading", Sentence("files_checking", {"name": listed.path}))
+            await in_daemon_thread(lambda: self._contents.adopt(listed, copies))
 
     async def _fetch_all(self, lacking: Sequence[Listed]) -> None:
         if not lacking:
