@@ -30,6 +30,7 @@ from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.preflight import Hosts, seen_of, unfit
 from gpustack_lite.server.rollout import SERVING
+from gpustack_lite.server.room import full
 from gpustack_lite.server.versions import build_kinds, builds_of, kinds_of, lacks_version, pick_version
 from scheduler import About, Holding, Memo, Node, Question, explain, granted, offered, place, reserve
 
@@ -317,12 +318,18 @@ def _place(candidates: tuple[Node, ...], memo: Memo | None, asked: Asked) -> Pla
 
 
 def _refusals(snapshot: Snapshot, found: OfModel) -> Mapping[int, Reason]:
-    """What the workers say of the files, and which of them lack the wanted version."""
+    """What the workers say of the files, which of them lack the wanted version, and which have no room."""
     refusals = dict(found.known.refusals) if found.backend and found.backend.needs_facts else {}
     for worker in snapshot.workers:
         if (lacking := lacks_version(worker, found.name or "", found.model.backend_version)) is not None:
             refusals.setdefault(worker.id or 0, lacking)
-    return {**_unfit_hosts(snapshot, found), **refusals}
+    return {**_without_room(snapshot, found), **_unfit_hosts(snapshot, found), **refusals}
+
+
+def _without_room(snapshot: Snapshot, found: OfModel) -> Mapping[int, Reason]:
+    if found.backend is None or not found.backend.needs_files:
+        return {}
+    return full(snapshot.workers, found.model, found.known.largest, snapshot.files)
 
 
 def _unfit_hosts(snapshot: Snapshot, found: OfModel) -> dict[int, Reason]:

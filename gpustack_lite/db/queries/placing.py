@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.queries import cluster, inspections, learning, model_files, moves
 from gpustack_lite.db.queries.model_files import FilesWish
-from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelInstance, Worker, WorkerDevice
+from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelFile, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.domain import Claim
 from gpustack_lite.lifecycle import State
 from gpustack_lite.planning.learning import Lesson
@@ -33,6 +33,8 @@ class Snapshot:
     custom_backends: Mapping[str, Mapping[str, Any]]
     lessons: Mapping[str, Lesson] = field(default_factory=dict)
     """By key: what earlier loads of the sources took."""
+    files: Sequence[ModelFile] = ()
+    """What workers hold of hubs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ async def snapshot(session: AsyncSession, sources: Iterable[str] = (), *, whole:
         inspections={(row.source, row.worker_id): row for row in rows},
         custom_backends={custom.name: {"name": custom.name, **custom.spec} for custom in customs},
         lessons=await learning.of_sources(session, wanted),
+        files=list(await session.exec(select(ModelFile).where(col(ModelFile.wanted) != "absent"))),
     )
 
 
