@@ -46,6 +46,7 @@ def some_came(platform: Platform) -> Document | None:
 
 
 def test_a_model_of_a_hub_serves_though_its_worker_was_killed_in_the_download(hub: Hub, platform: Platform) -> None:
+    """D05: nothing that the killed one left behind is in the way."""
     hub.faults.stall, hub.faults.stall_above = threading.Event(), 32 * 1024**2
     platform.deploy("tiny", source=SOURCE, options=OPTIONS)
     row = platform.until(lambda: some_came(platform), seconds=120)
