@@ -21,9 +21,13 @@ BUILTIN: Mapping[str, str] = MappingProxyType(
         "vllm_ascend": "backends.vllm_ascend:VLLM_ASCEND",
         "mindie": "backends.mindie:MINDIE",
         "sglang": "backends.sglang:SGLANG",
+        "speech": "backends.speech:SPEECH",
     }
 )
 """The same as our own entry points, so that a source tree works without being installed."""
+
+ALONE: Mapping[str, str] = MappingProxyType({"PiperVoice": "speech", "WhisperCTranslate2": "speech"})
+"""What only one of our engines serves."""
 
 _FOREIGN_FAULTS = (
     ImportError,
@@ -97,6 +101,8 @@ def choose(
     """
     if facts is not None and facts.format == "gguf":
         return find("llama_cpp")
+    if facts is not None and (alone := ALONE.get(facts.architecture or "")):
+        return find(alone)
     if facts is not None and facts.format == "hf":
         return find(_for_directory({each.kind for each in devices}, source, offered))
     raise Refusal("no_backend_for_model", param="backend", source=source, names=", ".join(names()))

@@ -12,6 +12,7 @@ _OPTIONS: Mapping[str, tuple[str, int | None]] = {
     "vllm_ascend": ("max-num-seqs", None),
     "sglang": ("max-running-requests", None),
     "mindie": ("max-batch-size", BATCH),
+    "speech": ("", 1),
 }
 """Backend -> the option, and what the engine does without it; None where that depends on the device."""
 

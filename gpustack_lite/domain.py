@@ -380,6 +380,7 @@ class BackendVersion:
     installed: bool
     executable: str | None = None
     requirement: str | None = None
+    """Of a wheel: what is installed; several requirements with spaces between them."""
 
 
 class Usage(NamedTuple):

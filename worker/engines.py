@@ -168,7 +168,7 @@ def _steps(version: BackendVersion, building: Path, environ: Mapping[str, str]) 
     install = [program, "pip", "install", "--only-binary", ":all:", "--python", python, *offline]
     return (
         [program, "venv", "--relocatable", "--no-project", "--python", sys.executable, str(building)],
-        [*install, str(version.requirement)],
+        [*install, *str(version.requirement).split()],
     )
 
 

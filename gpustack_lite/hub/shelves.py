@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub import speech
 from gpustack_lite.hub.config_facts import facts_of_config
 from gpustack_lite.hub.gguf import Header, header_of
 from gpustack_lite.hub.gguf_facts import facts_of
@@ -67,9 +68,11 @@ def facts_of_folder(shelf: Shelf, path: str, *, reads_headers: bool = True) -> M
     names = shelf.names()
     weights = [name for name in names if name.endswith((*WEIGHTS, *OTHER_WEIGHTS))]
     if "config.json" in names:
-        facts = _with_use(shelf, names, _described(shelf, names, path))
+        facts = speech.as_whisper(names, _with_use(shelf, names, _described(shelf, names, path)))
     elif PIPELINE in names:
         facts = _pipeline(shelf, path)
+    elif voice := speech.voice_of(names):
+        return speech.facts_of_voice(path, shelf.size(voice))
     elif weights:
         facts = ModelFacts("hf", path, 0, unknown=("config.json",))
     else:

@@ -35,6 +35,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "start the worker with --model-root.",
         "{path} 不在工作节点允许读取模型的目录（{roots}）之内：请把模型移到其中，或用 --model-root 启动工作节点。",
     ),
+    "engine_serves_other_models": (
+        "{backend} serves models of other kinds ({kinds}), and this one is {said}: choose another backend.",
+        "{backend} 只服务其他类型的模型（{kinds}），而此模型为 {said}：请选择其他后端。",
+    ),
     "not_a_model": (
         "{path} is no model: a GGUF file, a directory with exactly one, or one with a config.json is needed.",
         "{path} 不是模型：需要一个 GGUF 文件、恰含一个 GGUF 文件的目录，或含 config.json 的目录。",
