@@ -63,6 +63,31 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Mate:
+    """One worker of those that carry an instance together, as the others reach it."""
+
+    worker: str
+    address: str
+    devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The workers that carry an instance together, the leader first, and which of them this one is.
+
+    `port` is free on the leader's worker in this attempt: there its engine waits for those of the others.
+    """
+
+    rank: int
+    mates: tuple[Mate, ...]
+    port: int
+
+    @property
+    def leader(self) -> Mate:
+        return self.mates[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """Everything that is decided about one instance when its engine is to be launched.
 
@@ -93,6 +118,8 @@ class Placed:
     """What `Needs.texts` named, as far as it could be read."""
     ascend_root: str = "/usr/local/Ascend"
     """Where CANN is installed on this worker."""
+    team: Team | None = None
+    """None where one worker carries the instance alone."""
 
 
 @dataclass(frozen=True, slots=True)

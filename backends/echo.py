@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from backends.base import Backend, Estimate, Option, Placed, Want
+from backends.base import Backend, Estimate, Option, Placed, Team, Want
 from backends.failures import COMMON, first_known
 from backends.options import OptionValue, check_env, checked
 from gpustack_lite.domain import (
@@ -31,6 +31,7 @@ _CLAIM_OPTIONS = (
     Option("bytes-per-device", "int", "bytes to claim on each of them"),
     Option("ram-bytes", "int", "bytes of RAM to claim"),
     Option("max-model-len", "int", "context length to advertise"),
+    Option("workers", "int", "workers that carry a replica together"),
 )
 _SCRIPT_OPTIONS = (
     Option("first-token-ms", "float", "latency before the first token"),
@@ -121,12 +122,21 @@ def _spec(placed: Placed, script: Mapping[str, OptionValue]) -> LaunchSpec:
             *("--port", str(placed.port), "--model", placed.model_name),
             *(("--max-model-len", str(placed.context_length)) if placed.context_length else ()),
             *("--script", json.dumps(script, sort_keys=True)),
+            *_meeting(placed.team),
         ),
         env={**placed.env, "ECHO_API_KEY": placed.engine_key},
         port=placed.port,
         workdir=placed.workdir,
-        probe=HttpProbe("/health", deadline_seconds=30.0),
+        probe=HttpProbe("" if placed.team is not None and placed.team.rank else "/health", deadline_seconds=30.0),
     )
+
+
+def _meeting(team: Team | None) -> tuple[str, ...]:
+    """The leader serves as soon as all the others have met it; a follower ends when its leader is gone."""
+    if team is None:
+        return ()
+    place = ("--meet", team.leader.address, str(team.port))
+    return (*place, "--rank", str(team.rank), "--ranks", str(len(team.mates)))
 
 
 def _claim(values: Mapping[str, OptionValue]) -> Claim:
@@ -137,6 +147,7 @@ def _claim(values: Mapping[str, OptionValue]) -> Claim:
         bytes_per_device=max(_whole(values, "bytes-per-device"), 0),
         ram_bytes=max(_whole(values, "ram-bytes", DEFAULT_RAM_BYTES), 0),
         device_kinds=accelerators if device_count else frozenset({"cpu"}),
+        worker_count=max(_whole(values, "workers", 1), 1),
     )
 
 

@@ -335,7 +335,10 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class HttpProbe:
-    """GET `path`; ready on 200. The deadline grows with the bytes to read (worker.probe)."""
+    """GET `path`; ready on 200. The deadline grows with the bytes to read (worker.probe).
+
+    Without a path nothing is asked: an engine that serves nobody by itself is ready as long as it runs.
+    """
 
     path: str = "/health"
     deadline_seconds: float = 60.0

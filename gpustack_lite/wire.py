@@ -147,6 +147,23 @@ class Heartbeat(Wire):
     tools: tuple[ToolReport, ...] = ()
 
 
+class AssignedMember(Wire):
+    """One of the workers that carry an instance together; the first leads."""
+
+    rank: int
+    worker: str
+    address: str
+    devices: tuple[int, ...] = ()
+
+
+class Meeting(Wire):
+    """Where the leader's engine waits for the others in this round: ports that are free on the leader's worker."""
+
+    round: int
+    address: str
+    ports: tuple[int, ...]
+
+
 class AssignedInstance(Wire):
     id: int
     model: str
@@ -170,6 +187,13 @@ class AssignedInstance(Wire):
     restart_limit: int = 5
     stuck_attempt: int = 0
     """Its engine is to be ended if it is of this attempt or an earlier one: gateways found that it answers nothing."""
+    rank: int = 0
+    members: tuple[AssignedMember, ...] = ()
+    """All that carry it, this worker included; empty where one worker does."""
+    round: int = 1
+    """The attempt that all members make together; an earlier one is to end, and none begins before it is called."""
+    meeting: Meeting | None = None
+    """None until the leader has said it for this round; the leader itself needs none."""
 
 
 class AssignedFiles(Wire):
@@ -264,6 +288,8 @@ class InstanceStatus(Wire):
     progress: Progress | None = None
     context_length: int | None = None
     simulated: bool = False
+    meeting_ports: tuple[int, ...] = ()
+    """Of a leader: where its engine waits for those of the others, in this attempt."""
     launch: dict[str, Any] | None = None
     """argv and env names of the LaunchSpec, secrets masked, for `instances show`."""
     seconds: float | None = None

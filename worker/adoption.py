@@ -67,6 +67,8 @@ class Record(Wire):
     members: tuple[ProcessDoc, ...] = ()
     port: int | None = None
     more_ports: tuple[int, ...] = ()
+    meeting_ports: tuple[int, ...] = ()
+    """Of `more_ports`, those at which the engines of other workers meet this one."""
     probe: ProbeDoc = ProbeDoc()
     shared_memory: tuple[str, ...] = ()
     """Patterns of what its engine may leave in /dev/shm."""
@@ -118,7 +120,7 @@ def is_its_engine(record: Record, worker_uid: str, processes: Processes, marks: 
 
 def without_root(record: Record) -> Record:
     """A root that is not there names nobody: its pid, and the session of that number, may be another's by now."""
-    return record.model_copy(update={"process": None, "port": None, "more_ports": ()})
+    return record.model_copy(update={"process": None, "port": None, "more_ports": (), "meeting_ports": ()})
 
 
 def strays(marks: Mapping[Identity, str], worker_uid: str, known: Collection[int]) -> Mapping[str, Tree]:

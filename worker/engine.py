@@ -101,7 +101,7 @@ class Watch:
 
     async def until_ready(self, on_progress: Callable[[Progress], None]) -> None:
         """Raises:
-        Ended, Foreign, TooSlow: it will not become ready.
+        Ended, Foreign, TooSlow, Condemned: it will not become ready.
         """
         began = looked = self._now()
         deadline = StartDeadline.of(began, self.engine.probe, self.engine.size_bytes)
@@ -117,10 +117,14 @@ class Watch:
             await self._pause(interval_seconds(now - began))
 
     async def _is_ready(self) -> bool:
+        """An engine without a probe, such as a follower's, is ready when it runs."""
         status = await self._status()
         self._raise_if_ended()
+        self._raise_if_condemned()
         if status != OK:
             return False
+        if not self.engine.probe.path:
+            return True
         listens = await asyncio.to_thread(self._is_listening)
         self._raise_if_ended()
         if listens is False:
@@ -150,8 +154,7 @@ class Watch:
             status = await self._status(self.engine.probe.live_path)
             failures = 0 if is_alive(self.engine.probe, status) else failures + 1
             self._raise_if_ended()
-            if self._condemned.done():
-                raise Condemned
+            self._raise_if_condemned()
             if failures == 0:
                 healthy_at = self._now()
                 on_health(True)
@@ -166,6 +169,8 @@ class Watch:
 
     async def _status(self, path: str | None = None) -> int | None:
         probe = self.engine.probe
+        if not probe.path:
+            return OK
         status = await self._client.status(self.probed_port, path or probe.path, self.engine.key)
         self._answered = status is not None
         return status
@@ -179,6 +184,10 @@ class Watch:
         finally:
             nap.cancel()
         self._raise_if_ended()
+
+    def _raise_if_condemned(self) -> None:
+        if self._condemned.done():
+            raise Condemned
 
     def _raise_if_ended(self) -> None:
         if self._end.done():

@@ -15,12 +15,12 @@ from gpustack_lite.lifecycle import State
 from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Identity
 from gpustack_lite.signals import Signals
-from gpustack_lite.wire import InstanceStatus, Measured, Progress, Said
+from gpustack_lite.wire import AssignedInstance, InstanceStatus, Measured, Meeting, Progress, Said
 from worker import failures, measuring, shared_memory
 from worker.adoption import ProbeDoc, ProcessDoc, Record
 from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch
 from worker.failures import AttemptFailed
-from worker.launching import Launch, launch
+from worker.launching import Launch, Taken, launch, team_of
 from worker.preparing import Prepared, backend_of, prepare
 from worker.runtimes import process
 from worker.runtimes.process import Tree, everyone
@@ -52,6 +52,8 @@ class Instance:
         self._watch: Watch | None = None
         self._measure_at = float("-inf")
         self._condemned_attempt = 0
+        self._told = record.instance
+        self._heard = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.is_ending = False
         if adopted and record.port is not None:
@@ -75,6 +77,11 @@ class Instance:
             clock=self._workshop.ports.clock,
         )
         self._task = asyncio.create_task(living)
+
+    def tell(self, assigned: AssignedInstance) -> None:
+        """What the server has changed about it: of one that several workers carry, the round and the meeting."""
+        self._told = assigned
+        self._heard.set()
 
     async def end(self) -> None:
         """Wanted no more: nothing of it lives and nothing of it is recorded when this returns."""
@@ -105,6 +112,7 @@ class Instance:
         """One attempt, from preparing to its end; answers how long to wait before the next."""
         if self.record.gave_up:
             return _FOREVER_SECONDS
+        await self._turn()
         try:
             await self._attempt()
         except AttemptFailed as failed:
@@ -112,6 +120,17 @@ class Instance:
         except Refusal as refusal:
             return await self._failed(refusal.sentence)
         return 0.0
+
+    async def _turn(self) -> None:
+        """A share of an instance begins no attempt by itself: the server calls the next round for all of them."""
+        while self._told.members and not self._adopted and self._told.round <= self.record.attempt:
+            if self.record.state not in {State.SCHEDULED, State.FAILED}:
+                self._move(State.FAILED, Sentence("engine_gone"))
+            await self._hear()
+
+    async def _hear(self) -> None:
+        self._heard.clear()
+        await self._heard.wait()
 
     async def _attempt(self) -> None:
         if not self._adopted:
@@ -132,7 +151,7 @@ class Instance:
         except TooSlow as slow:
             raise AttemptFailed(failures.too_slow(slow.seconds, self._lines(), self._backend())) from slow
         except Condemned as condemned:
-            raise AttemptFailed(failures.stuck(self.record.attempt, self._lines())) from condemned
+            raise AttemptFailed(self._why_condemned()) from condemned
         except SaysDead as dead:
             raise AttemptFailed(failures.says_dead(dead.status, self._lines(), self._backend())) from dead
         except Hung as hung:
@@ -149,14 +168,46 @@ class Instance:
 
     async def _start(self) -> None:
         self._next_try_at = None
-        self._move(State.PREPARING, self._carried(), attempt=self.record.attempt + 1)
+        self._move(State.PREPARING, self._carried(), attempt=self._next_attempt())
         prepared = await prepare(self._workshop, self.record.instance, self._note_progress, self._note_weights)
-        port, *more_ports = self._workshop.port_range.take_several(1 + prepared.needs.ports)
-        self.record = self.record.model_copy(update={"port": port, "more_ports": tuple(more_ports)})
-        made = launch(self._workshop, self.record.instance, prepared, port, tuple(more_ports))
+        meeting = await self._meeting()
+        leads = bool(self._told.members) and self._told.rank == 0
+        port, *more_ports = self._workshop.port_range.take_several(1 + prepared.needs.ports + leads)
+        met = (more_ports[-1],) if leads else ()
+        taken = {"port": port, "more_ports": tuple(more_ports), "meeting_ports": met}
+        self.record = self.record.model_copy(update=taken)
+        team = team_of(self._told, meeting.ports if meeting else met)
+        own = Taken(port, tuple(more_ports[: prepared.needs.ports]), team)
+        made = launch(self._workshop, self.record.instance, prepared, own)
         await asyncio.to_thread(process.mirror, made.spec)
         self._progress = None
         self._spawn(prepared, made)
+
+    def _next_attempt(self) -> int:
+        """Of a share: the round that was called, whatever this worker has missed."""
+        return max(self.record.attempt + 1, self._told.round) if self._told.members else self.record.attempt + 1
+
+    async def _meeting(self) -> Meeting | None:
+        """Followers wait until their leader has said where.
+
+        Raises:
+            AttemptFailed: another share failed meanwhile.
+        """
+        while (assigned := self._told).members:
+            if assigned.round > self.record.attempt:
+                raise AttemptFailed(Sentence("joint_restart"))
+            if assigned.rank == 0:
+                return None
+            if assigned.meeting is not None and assigned.meeting.round == self.record.attempt:
+                return assigned.meeting
+            await self._hear()
+        return None
+
+    def _why_condemned(self) -> Sentence:
+        attempt = self.record.attempt
+        if self._told.round > attempt > self._told.stuck_attempt:
+            return Sentence("joint_restart")
+        return failures.stuck(attempt, self._lines())
 
     def _spawn(self, prepared: Prepared, made: Launch) -> None:
         """No await between: a signal to leave never finds an engine whose record does not name it."""
@@ -265,7 +316,7 @@ class Instance:
             if port is not None:
                 self._workshop.port_range.give_back(port)
         if root is not None or self.record.port is not None or self.record.members:
-            self._save(process=None, members=(), port=None, more_ports=(), segments=())
+            self._save(process=None, members=(), port=None, more_ports=(), meeting_ports=(), segments=())
             self._on_change()
 
     async def _look_at_shared_memory(self) -> None:
@@ -382,6 +433,7 @@ class Instance:
             context_length=record.context_length,
             simulated=record.simulated,
             launch=record.launch,
+            meeting_ports=record.meeting_ports,
             seconds=self._seconds,
             measured=record.measured,
         )

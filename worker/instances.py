@@ -9,7 +9,7 @@ from gpustack_lite.ports import Identity
 from gpustack_lite.wire import AssignedInstance, Assignment, InstanceStatus
 from worker.adoption import Record, Verdict, is_its_engine, judge, strays, without_root
 from worker.instance import Instance
-from worker.plan import Stop, condemned, plan
+from worker.plan import Stop, condemned, overtaken, plan
 from worker.runtimes import process
 from worker.runtimes.environment import MARKER
 from worker.runtimes.process import Tree
@@ -65,7 +65,9 @@ class Instances:
             else:
                 self._begin(action.instance)
         attempts = {id: instance.record.attempt for id, instance in self._all.items()}
-        for each in condemned(self._wanted, attempts):
+        for id in self._wanted.keys() & self._all.keys():
+            self._all[id].tell(self._wanted[id])
+        for each in (*condemned(self._wanted, attempts), *overtaken(self._wanted, attempts)):
             self._all[each.id].condemn(each.attempt)
         self._on_change()
 

@@ -1,11 +1,12 @@
 """From what was prepared to what is run: the backend's LaunchSpec, or the echo engine's on simulated devices."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from backends import registry
-from backends.base import Backend, Placed, Renames
+from backends.base import Backend, Mate, Placed, Renames, Team
 from backends.echo import stand_in
 from gpustack_lite.domain import BackendVersion, Claim, LaunchSpec
 from gpustack_lite.wire import AssignedInstance
@@ -26,15 +27,21 @@ class Launch:
     shown: dict[str, Any]
 
 
-def launch(
-    workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int, more_ports: tuple[int, ...] = ()
-) -> Launch:
+class Taken(NamedTuple):
+    """What was taken or told for one attempt: `more` ports are as many as the backend asked for."""
+
+    port: int
+    more: tuple[int, ...] = ()
+    team: Team | None = None
+
+
+def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, taken: Taken) -> Launch:
     """Raises:
     Refusal: what the backend or the worker does not allow.
     """
     check_model_env(assigned.env)
     prepared.backend.check(assigned.options, assigned.env)
-    placed = replace(_placed(workshop, assigned, prepared, port), more_ports=more_ports)
+    placed = _placed(workshop, assigned, prepared, taken)
     real = prepared.backend.launch(placed)
     runs = _in_place_of(workshop, placed, prepared.backend) if prepared.simulated else real
     marker = marker_value(workshop.worker_uid, assigned.id)
@@ -42,7 +49,7 @@ def launch(
     return Launch(runs, environment(os.environ, model_env, runs.env, marker), shown(real, assigned, prepared.version))
 
 
-def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, port: int) -> Placed:
+def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, taken: Taken) -> Placed:
     return Placed(
         instance_id=assigned.id,
         model_name=assigned.model,
@@ -51,7 +58,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         options=assigned.options,
         env=assigned.env,
         devices=prepared.devices,
-        port=port,
+        port=taken.port,
         workdir=str(workshop.records.workdir(assigned.id)),
         engine_key=assigned.engine_key,
         context_length=assigned.context_length,
@@ -60,9 +67,19 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         runner_dir=str(RUNNER_DIR),
         claim=_claim(assigned),
         device_layers=assigned.device_layers,
+        more_ports=taken.more,
         texts=prepared.texts,
         ascend_root=str(workshop.settings.ascend_root),
+        team=taken.team,
     )
+
+
+def team_of(assigned: AssignedInstance, ports: Sequence[int]) -> Team | None:
+    """None where one worker carries the instance alone; `ports` are where it meets."""
+    if not assigned.members or not ports:
+        return None
+    mates = tuple([Mate(each.worker, each.address, each.devices) for each in assigned.members])
+    return Team(assigned.rank, mates, ports[0])
 
 
 def _claim(assigned: AssignedInstance) -> Claim:

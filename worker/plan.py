@@ -41,3 +41,9 @@ def condemned(desired: Mapping[int, AssignedInstance], attempts: Mapping[int, in
     """Whose engine gateways found stuck; `attempts` are those that run. A later attempt is another engine."""
     ids = sorted(attempts.keys() & desired.keys())
     return [Condemn(id, attempts[id]) for id in ids if 0 < attempts[id] <= desired[id].stuck_attempt]
+
+
+def overtaken(desired: Mapping[int, AssignedInstance], attempts: Mapping[int, int]) -> list[Condemn]:
+    """Those of which another worker's share failed: all shares end together, and begin together as a later attempt."""
+    shared = [id for id in sorted(attempts.keys() & desired.keys()) if desired[id].members]
+    return [Condemn(id, attempts[id]) for id in shared if 0 < attempts[id] < desired[id].round]

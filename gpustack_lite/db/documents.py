@@ -108,7 +108,8 @@ def instance_document(instance: ModelInstance, worker_name: str | None) -> Docum
         "said": instance.said,
         "worker": worker_name,
         "worker_id": instance.worker_id,
-        "devices": [f"{worker_name}:{index}" for index in instance.device_indices],
+        "devices": _devices(instance, worker_name),
+        "members": [_member(each) for each in instance.members],
         "backend": assigned.get("backend"),
         "backend_version": assigned.get("backend_version"),
         "source": assigned.get("source"),
@@ -133,6 +134,18 @@ def instance_document(instance: ModelInstance, worker_name: str | None) -> Docum
         "state_since": iso(instance.state_since),
         "ready_at": iso(instance.ready_at),
     }
+
+
+def _devices(instance: ModelInstance, worker_name: str | None) -> list[str]:
+    if instance.members:
+        return [f"{each['worker']}:{index}" for each in instance.members for index in each["devices"]]
+    return [f"{worker_name}:{index}" for index in instance.device_indices]
+
+
+def _member(member: dict[str, Any]) -> Document:
+    """One share of an instance that several workers carry."""
+    shown = {name: member[name] for name in ("rank", "worker", "state", "said", "pid", "attempt")}
+    return shown | {"devices": [f"{member['worker']}:{index}" for index in member["devices"]]}
 
 
 def worker_document(worker: Worker, device_count: int | None = None) -> Document:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from gpustack_lite.db.members import devices_on, holders
 from gpustack_lite.db.queries.placing import Snapshot, claim_of
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.domain import Claim, Device, Withheld
@@ -30,8 +31,8 @@ def nodes(snapshot: Snapshot, now: datetime | None = None, without: Collection[i
     """
     held: dict[int, list[ModelInstance]] = defaultdict(list)
     for instance in snapshot.holding:
-        if instance.worker_id is not None:
-            held[instance.worker_id].append(instance)
+        for worker_id in holders(instance):
+            held[worker_id].append(instance)
     sources: dict[int, set[str]] = defaultdict(set)
     for (source, worker_id), row in snapshot.inspections.items():
         if row.facts is not None and row.facts.get("path"):
@@ -85,7 +86,7 @@ def _node(read: _Read, worker: Worker) -> Node:
     )
     for instance in held:
         if instance.id not in read.without:
-            node = occupied(node, [(instance.device_indices, claim_of(instance.claim))], model=instance.model_name)
+            node = occupied(node, [(devices_on(instance, id_), claim_of(instance.claim))], model=instance.model_name)
     return node
 
 
@@ -116,7 +117,7 @@ def device_use(device: WorkerDevice, held: Sequence[ModelInstance]) -> DeviceUse
 
 
 def _claimed(device: WorkerDevice, held: Iterable[ModelInstance]) -> int:
-    claims: list[Claim] = [claim_of(each.claim) for each in held if device.index in each.device_indices]
+    claims: list[Claim] = [claim_of(each.claim) for each in held if device.index in devices_on(each, device.worker_id)]
     return sum(claim.bytes_per_device for claim in claims)
 
 

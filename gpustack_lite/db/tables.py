@@ -285,6 +285,11 @@ class ModelInstance(SQLModel, table=True):
     assigned: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """The AssignedInstance document without its engine key: immutable once placed."""
     holds_claim: bool = False
+    worker_count: int = 1
+    members: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    """The shares of an instance that several workers carry, by rank (db.members); empty where one does."""
+    round: int = 1
+    """Of such an instance: the attempt that all its shares make together."""
     replaces: int | None = None
     """The instance that ends when this one is READY: it was moved here."""
     released: bool = False

@@ -86,6 +86,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The worker {worker} has been silent for {silent_seconds} s; the instance is replaced elsewhere.",
         "节点 {worker} 已失联 {silent_seconds} 秒；该实例将在别处重新启动。",
     ),
+    "waits_for_members": (
+        "The engine of the leader answers, but those of its followers on {workers} do not all run yet.",
+        "主节点的引擎已应答，但 {workers} 上的从节点引擎尚未全部运行。",
+    ),
+    "member_failed": (
+        "The share on the worker {worker} (rank {rank}) ended: {last_line}. All shares of the replica begin again "
+        "together.",
+        "工作节点 {worker} 上的部分（序号 {rank}）已结束：{last_line}。此副本的各部分将一同重新启动。",
+    ),
     "engine_gone": (
         "The engine ended together with its worker's agent and is started again.",
         "引擎随节点代理一同结束，正在重新启动。",

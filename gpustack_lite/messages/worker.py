@@ -151,6 +151,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "words: {last_line}",
         "第 {attempt} 次尝试的引擎通过了健康检查，却不回答任何请求，已被终止。最后的输出：{last_line}",
     ),
+    "joint_restart": (
+        "Another worker's share of this replica ended, so that all shares begin again together.",
+        "此副本在另一个工作节点上的部分已结束，因此各部分将一同重新启动。",
+    ),
     "worker_was_stopped": (
         "The worker was stopped, and its engines with it; they start again together.",
         "工作节点已停止，其引擎也随之停止；它们将一同重新启动。",

@@ -8,9 +8,10 @@ from typing import Any
 from backends import registry
 from backends.base import Backend, Estimate
 from backends.compatibility import JUDGED
+from gpustack_lite.db.members import devices_on, holders
 from gpustack_lite.db.nodes import distinct, nodes, runnable
 from gpustack_lite.db.queries.model_files import FilesWish
-from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot, claim_of, is_written
+from gpustack_lite.db.queries.placing import Ask, Explain, Place, PlaceMember, Snapshot, claim_of, is_written
 from gpustack_lite.db.tables import Model, ModelInstance, Worker
 from gpustack_lite.domain import (
     Claim,
@@ -266,14 +267,14 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
         model.source, largest, backend, found.name, model.options, devices, picked, builds, lessons, kinds
     )
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
-    found.estimates = _of_one_worker(found.subject.estimates())
+    found.estimates = _fewest_workers_first(found.subject.estimates())
     heads = None if largest is None else largest.head_count
     found.about = About(model.name, model.source, heads, numbers_of(found.estimates))
 
 
-def _of_one_worker(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-    """An instance has one worker: what its followers held elsewhere would be given away again."""
-    return tuple([each for each in estimates if each.claim.worker_count == 1])
+def _fewest_workers_first(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """A network between the devices of a replica is slower than any link inside a machine."""
+    return tuple(sorted(estimates, key=lambda each: each.claim.worker_count))
 
 
 def _named_backend(snapshot: Snapshot, name: str | None) -> Backend | None:
@@ -374,10 +375,10 @@ def _tell(question: Question, asked: Asked, answer: Unplaceable) -> tuple[Unplac
 def _holdings(snapshot: Snapshot) -> Iterator[Holding]:
     names = {each.id: each.name for each in snapshot.workers}
     for each in snapshot.holding:
-        if each.worker_id in names:
-            called = _called(str((each.assigned or {}).get("model", "")), each.id or 0)
-            devices = tuple(each.device_indices)
-            yield Holding(each.id or 0, called, names[each.worker_id], devices, claim_of(each.claim), each.model_name)
+        called = _called(str((each.assigned or {}).get("model", "")), each.id or 0)
+        for worker_id in filter(names.__contains__, holders(each)):
+            devices = tuple(devices_on(each, worker_id))
+            yield Holding(each.id or 0, called, names[worker_id], devices, claim_of(each.claim), each.model_name)
 
 
 def _called(model: str, instance_id: int) -> str:
@@ -407,7 +408,8 @@ def _whose_end_makes_room(this_round: Round, asked: Asked, answer: Unplaceable) 
 
 
 def placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
-    worker = next(each for each in snapshot.workers if each.name == placement.leader.worker)
+    shares = _shares(snapshot, asked, placement)
+    leads = shares[0]
     estimate = next(e for e in asked.estimates if granted(e.claim, asked.of_model.wish) == placement.claim)
     claim = claim_document(placement.claim)
     devices = placement.leader.devices
@@ -415,10 +417,8 @@ def placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         "id": asked.instance.id,
         "model": asked.model.name,
         "generation": asked.instance.generation,
-        "source": _source(asked, worker),
         "source_revision": asked.model.source_revision,
         "backend": asked.name,
-        "backend_version": pick_version(worker, asked.name, asked.model.backend_version, kinds_of(placement.claim)),
         "backend_spec": snapshot.custom_backends.get(asked.name),
         "options": asked.model.options,
         "env": asked.model.env,
@@ -427,21 +427,36 @@ def placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         "context_length": estimate.context_length,
         "device_layers": estimate.device_layers,
         "restart_limit": asked.model.restart_limit,
+        **leads.assigned,
     }
     memory = (
         None if estimate.memory is None else {**asdict(estimate.memory), "total_bytes": estimate.memory.total_bytes}
     )
     return Place(
         asked.instance.id or 0,
-        worker.id or 0,
+        leads.worker_id,
         devices,
         claim,
         memory,
         estimate.context_length,
         assigned,
         _measurement_key(asked, estimate, str(assigned["backend_version"])),
-        _files(asked, worker),
+        leads.files,
+        shares if len(shares) > 1 else (),
     )
+
+
+def _shares(snapshot: Snapshot, asked: Asked, placement: Placement) -> tuple[PlaceMember, ...]:
+    """In the order of the ranks; what is where differs from worker to worker."""
+    workers = {each.name: each for each in snapshot.workers}
+    kinds = kinds_of(placement.claim)
+    return tuple([_share(asked, workers[part.worker], part, kinds) for part in placement.parts])
+
+
+def _share(asked: Asked, worker: Worker, part: Part, kinds: frozenset[str]) -> PlaceMember:
+    version = pick_version(worker, asked.name, asked.model.backend_version, kinds)
+    assigned = {"source": _source(asked, worker), "backend_version": version}
+    return PlaceMember(worker.id or 0, worker.name, part.devices, assigned, _files(asked, worker))
 
 
 def _measurement_key(asked: Asked, estimate: Estimate, build: str) -> str | None:

@@ -67,6 +67,8 @@ def _movable(this_round: Round, each: ModelInstance, holdings: dict[int, Holding
     model, holding = this_round.snapshot.models.get(each.model_id), holdings.get(each.id or 0)
     if each.state != State.READY or holding is None or model is None or each.generation < model.launch_generation:
         return None
+    if each.members:
+        return None
     own = asked_of(this_round, each)
     if own is None or _priority(model) > _priority(asked.model):
         return None

@@ -46,6 +46,7 @@ class FakeBackend:
             device_count=self.claim.device_count if count is None else int(str(count)),
             bytes_per_device=self.claim.bytes_per_device if gib is None else int(str(gib)) * GIB,
             device_kinds=self.claim.device_kinds,
+            worker_count=int(str(want.options.get("workers", 1))),
         )
         return (Estimate(wished, Memory(GIB, 1024, GIB, GIB, GIB), 4096),)
 

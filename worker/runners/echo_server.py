@@ -9,6 +9,7 @@ tells what happened so far. Tokens are words.
 import argparse
 import asyncio
 import base64
+import contextlib
 import fcntl
 import hashlib
 import hmac
@@ -23,6 +24,7 @@ import time
 
 LONGEST_BODY_BYTES = 64 * 1024**2
 RESET_PAUSE_SECONDS = 0.05
+MEETING_SECONDS = 60
 EMBEDDING_DIMS = 8
 
 
@@ -107,6 +109,7 @@ class Engine:
         self.script = script
         self.longest = longest
         self.ready_at = time.monotonic() + script.get("load-ms", 0) / 1000
+        self.meeting = Meeting(1)
         self.state = {"requests": 0, "streams": 0, "active": 0, "left": 0, "left_at": []}
 
     # --- HTTP ---
@@ -179,7 +182,7 @@ class Engine:
     # --- endpoints ---
 
     async def health(self, request, writer, connection):
-        if time.monotonic() < self.ready_at:
+        if time.monotonic() < self.ready_at or self.meeting.missing:
             raise Answered(503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}})
         await self.reply(writer, 200, {"status": "ok"})
 
@@ -499,7 +502,46 @@ def prepare(script):
         sys.exit(int(script["exit-code"]))
 
 
-async def run(engine, host, port):
+class Meeting:
+    """Where a leader waits for the others of its replica. They say nothing more than their rank, once."""
+
+    def __init__(self, ranks):
+        self.missing = set(range(1, ranks))
+
+    async def take(self, reader, writer):
+        rank = int((await reader.readline()).strip() or b"0")
+        print(f"echo_server: rank {rank} is here", flush=True)
+        self.missing.discard(rank)
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        print(f"echo_server: rank {rank} has gone", flush=True)
+        self.missing.add(rank)
+        writer.close()
+
+
+async def follow(host, port, rank):
+    """Until the leader is gone; the exit code."""
+    ends_at = time.monotonic() + MEETING_SECONDS
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(host, port)
+            break
+        except OSError as error:
+            if time.monotonic() > ends_at:
+                print(f"echo_server: nobody leads at {host}:{port}: {error}", file=sys.stderr, flush=True)
+                return 1
+            await asyncio.sleep(0.1)
+    writer.write(b"%d\n" % rank)
+    print(f"echo_server: rank {rank} follows {host}:{port}", flush=True)
+    with contextlib.suppress(ConnectionError):
+        await reader.read()
+    print(f"echo_server: the leader at {host}:{port} has gone", file=sys.stderr, flush=True)
+    return 1
+
+
+async def run(engine, host, port, meet=None):
+    if meet is not None:
+        await asyncio.start_server(engine.meeting.take, meet[0], int(meet[1]))
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(engine), host, port, backlog=1024)
     address = server.sockets[0].getsockname()
@@ -514,11 +556,17 @@ def main(argv):
     parser.add_argument("--model", default="echo")
     parser.add_argument("--max-model-len", type=int)
     parser.add_argument("--script", type=json.loads, default={})
+    parser.add_argument("--meet", nargs=2)
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--ranks", type=int, default=1)
     given = parser.parse_args(argv)
     prepare(given.script)
+    if given.rank:
+        return asyncio.run(follow(given.meet[0], int(given.meet[1]), given.rank))
     engine = Engine(given.model, os.environ.pop("ECHO_API_KEY", ""), given.script, given.max_model_len)
+    engine.meeting = Meeting(given.ranks)
     try:
-        asyncio.run(run(engine, given.host, given.port))
+        asyncio.run(run(engine, given.host, given.port, given.meet))
     except OSError as error:
         print(f"echo_server: cannot listen on {given.host}:{given.port}: {error}", file=sys.stderr, flush=True)
         return 1

@@ -191,6 +191,17 @@ class RebalanceShape(Shape):
     updated_at: str
 
 
+class MemberShape(Shape):
+    rank: int
+    worker: str
+    devices: list[str]
+    state: str | None
+    said: Told | None
+    state_message: str | None
+    pid: int | None
+    attempt: int
+
+
 class InstanceShape(Shape):
     id: int
     model: str
@@ -202,6 +213,7 @@ class InstanceShape(Shape):
     worker: str | None
     worker_id: int | None
     devices: list[str]
+    members: list[MemberShape]
     backend: str | None
     backend_version: str | None
     source: str | None

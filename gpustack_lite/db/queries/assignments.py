@@ -1,9 +1,14 @@
 """The complete desired state of one worker."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db.members import is_wanted_on, meeting_ports, member_of, workers_of
 from gpustack_lite.db.queries import cluster, model_files
+from gpustack_lite.db.queries.members import on_worker
 from gpustack_lite.db.tables import Inspection, ModelInstance, Secret, Worker
 from gpustack_lite.lifecycle import State
 from gpustack_lite.wire import AssignedInstance, Assignment
@@ -22,10 +27,10 @@ async def of_worker(session: AsyncSession, worker_id: int) -> Assignment | None:
     if worker is None:
         return None
     secret = await session.get(Secret, cluster.ENGINE_KEYS)
-    placed = await session.exec(
-        select(ModelInstance).where(ModelInstance.worker_id == worker_id).order_by(col(ModelInstance.id))
-    )
-    instances = [_assigned(each, secret.value) for each in placed if secret is not None and is_assigned(each)]
+    placed = [each for each in await on_worker(session, worker_id) if is_assigned(each) and secret is not None]
+    wanted = [each for each in placed if is_wanted_on(each, worker_id)]
+    addresses = await _addresses(session, wanted)
+    instances = [_assigned(each, secret.value, worker_id, addresses) for each in wanted if secret is not None]
     return Assignment(
         epoch=await cluster.epoch(session),
         revision=worker.assignment_revision,
@@ -43,10 +48,39 @@ async def newer_than(session: AsyncSession, worker_id: int, epoch: int, after: i
     return await of_worker(session, worker_id)
 
 
-def _assigned(instance: ModelInstance, secret: str) -> AssignedInstance:
+async def _addresses(session: AsyncSession, placed: Sequence[ModelInstance]) -> dict[int, str]:
+    """Of the workers that carry something together."""
+    ids = {id_ for each in placed if each.members for id_ in workers_of(each)}
+    if not ids:
+        return {}
+    found = select(Worker.id, Worker.data_address).where(col(Worker.id).in_(ids))
+    return {id_: address for id_, address in await session.exec(found) if id_ is not None}
+
+
+def _assigned(instance: ModelInstance, secret: str, worker_id: int, addresses: Mapping[int, str]) -> AssignedInstance:
     key = cluster.engine_key(secret, instance.id or 0)
     given = {**(instance.assigned or {}), "engine_key": key, "stuck_attempt": instance.stuck_attempt}
+    member = member_of(instance, worker_id)
+    if member is not None:
+        given |= {**member["assigned"], "devices": member["devices"], "rank": member["rank"]}
+        given |= _together(instance, addresses)
     return AssignedInstance.model_validate(given)
+
+
+def _together(instance: ModelInstance, addresses: Mapping[int, str]) -> dict[str, Any]:
+    """The same for all members."""
+    shown = [
+        {
+            "rank": each["rank"],
+            "worker": each["worker"],
+            "address": addresses.get(each["worker_id"], ""),
+            "devices": each["devices"],
+        }
+        for each in instance.members
+    ]
+    ports = meeting_ports(instance)
+    meeting = {"round": instance.round, "address": shown[0]["address"], "ports": ports} if ports else None
+    return {"round": instance.round, "members": shown, "meeting": meeting}
 
 
 async def _asked(session: AsyncSession, worker_id: int) -> list[str]:

@@ -7,6 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.documents import device_document
+from gpustack_lite.db.members import holders
 from gpustack_lite.db.nodes import device_use
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
@@ -51,7 +52,8 @@ async def document(session: AsyncSession, device: WorkerDevice) -> dict[str, Any
 async def _holding(session: AsyncSession) -> dict[int, list[ModelInstance]]:
     grouped: dict[int, list[ModelInstance]] = defaultdict(list)
     for instance in await session.exec(select(ModelInstance).where(col(ModelInstance.holds_claim))):
-        grouped[instance.worker_id or 0].append(instance)
+        for worker_id in holders(instance):
+            grouped[worker_id].append(instance)
     return grouped
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.db.queries import moves
+from gpustack_lite.db.members import devices_on
+from gpustack_lite.db.queries import members, moves
 from gpustack_lite.db.queries.events import insert_event
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING
@@ -33,11 +34,9 @@ async def empty(session: AsyncSession, device: WorkerDevice, clock: Clock, said:
 
 
 async def _instances(session: AsyncSession, device: WorkerDevice) -> list[ModelInstance]:
-    held = select(ModelInstance).where(
-        ModelInstance.worker_id == device.worker_id, col(ModelInstance.holds_claim).is_(True)
-    )
+    held = select(ModelInstance).where(members.is_on(device.worker_id), col(ModelInstance.holds_claim).is_(True))
     rows = await session.exec(held.order_by(col(ModelInstance.id)))
-    return [each for each in rows if device.index in each.device_indices]
+    return [each for each in rows if device.index in devices_on(each, device.worker_id)]
 
 
 async def tell(session: AsyncSession, device: WorkerDevice, code: str, params: dict[str, Any], clock: Clock) -> None:

@@ -6,6 +6,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.documents import instance_document
+from gpustack_lite.db.queries.members import is_on, on_worker
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
 from gpustack_lite.db.tables import ModelInstance, Worker
@@ -38,7 +39,7 @@ async def listed(
     session: AsyncSession, wish: Wish, *, model_id: int | None = None, worker_id: int | None = None
 ) -> Page[dict[str, Any]]:
     where = [] if model_id is None else [col(ModelInstance.model_id) == model_id]
-    where += [] if worker_id is None else [col(ModelInstance.worker_id) == worker_id]
+    where += [] if worker_id is None else [is_on(worker_id)]
     found = await page(session, ModelInstance, _LISTING, wish, where)
     names = await _worker_names(session)
     return found.map(lambda instance: instance_document(instance, names.get(instance.worker_id or 0)))
@@ -55,8 +56,7 @@ async def of_model(session: AsyncSession, model_id: int) -> list[ModelInstance]:
 
 
 async def of_worker(session: AsyncSession, worker_id: int) -> list[ModelInstance]:
-    statement = select(ModelInstance).where(ModelInstance.worker_id == worker_id).order_by(col(ModelInstance.id))
-    return list((await session.exec(statement)).all())
+    return await on_worker(session, worker_id)
 
 
 async def _worker_names(session: AsyncSession) -> dict[int, str]:

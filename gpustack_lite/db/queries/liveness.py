@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlmodel import col, select
+from sqlmodel import col, false, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db import marking
-from gpustack_lite.db.queries import moves
+from gpustack_lite.db.members import workers_of
+from gpustack_lite.db.queries import members, moves
 from gpustack_lite.db.queries.events import insert_event
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING, State
@@ -98,7 +99,7 @@ async def mark_silent(session: AsyncSession, worker_ids: Iterable[int], clock: C
 async def with_something_to_lose(session: AsyncSession, worker_ids: Sequence[int]) -> list[ModelInstance]:
     """Instances of these workers that count as there and hold a claim."""
     held = select(ModelInstance).where(
-        col(ModelInstance.worker_id).in_(worker_ids),
+        or_(false(), *map(members.is_on, worker_ids)),
         col(ModelInstance.holds_claim).is_(True),
         col(ModelInstance.state).not_in([str(state) for state in ENDING]),
     )
@@ -109,14 +110,12 @@ async def lose(session: AsyncSession, silent_seconds: Mapping[int, float], clock
     """The instances of workers that have been silent for too long are LOST. They keep their claims."""
     lost = await with_something_to_lose(session, list(silent_seconds))
     for instance in lost:
-        worker = await moves.worker_of(session, instance)
-        params = {
-            "worker": worker.name if worker else None,
-            "silent_seconds": round(silent_seconds[instance.worker_id or 0]),
-        }
+        silent = next(each for each in workers_of(instance) if each in silent_seconds)
+        worker = await session.get(Worker, silent)
+        params = {"worker": worker.name if worker else None, "silent_seconds": round(silent_seconds[silent])}
         instance.said = {"code": "worker_lost_instance", "params": params}
         instance.progress = instance.next_try_at = None
         await moves.move(session, instance, State.LOST, clock, said=instance.said)
     if lost:
-        await moves.change_assignment(session, *{each.worker_id or 0 for each in lost})
+        await moves.change_assignment(session, *{id_ for each in lost for id_ in workers_of(each)})
     return len(lost)

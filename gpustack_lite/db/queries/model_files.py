@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlmodel import col, select
+from sqlmodel import col, false, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.documents import model_file_document
-from gpustack_lite.db.queries import changes, events, moves
+from gpustack_lite.db.queries import changes, events, members, moves
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
 from gpustack_lite.db.tables import ModelFile, ModelInstance, Worker
@@ -69,11 +69,12 @@ async def users_of(session: AsyncSession, row: ModelFile) -> list[ModelInstance]
 
 
 async def _users(session: AsyncSession, worker_ids: Iterable[int]) -> dict[int, list[ModelInstance]]:
-    placed = select(ModelInstance).where(col(ModelInstance.worker_id).in_(set(worker_ids)))
+    placed = select(ModelInstance).where(or_(false(), *map(members.is_on, set(worker_ids))))
     grouped: dict[int, list[ModelInstance]] = {}
     for each in await session.exec(placed.order_by(col(ModelInstance.id))):
-        if (files_id := (each.assigned or {}).get("files_id")) is not None:
-            grouped.setdefault(files_id, []).append(each)
+        for share in [each.assigned or {}, *[member["assigned"] for member in each.members[1:]]]:
+            if (files_id := share.get("files_id")) is not None:
+                grouped.setdefault(files_id, []).append(each)
     return grouped
 
 

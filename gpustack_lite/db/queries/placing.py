@@ -9,6 +9,7 @@ from sqlalchemy import true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db import members
 from gpustack_lite.db.queries import cluster, inspections, learning, model_files, moves
 from gpustack_lite.db.queries.model_files import FilesWish
 from gpustack_lite.db.tables import CustomBackend, Inspection, Model, ModelFile, ModelInstance, Worker, WorkerDevice
@@ -51,6 +52,19 @@ class Place:
     measurement_key: str | None = None
     files: FilesWish | None = None
     """What it needs of a hub."""
+    members: tuple["PlaceMember", ...] = ()
+    """All its shares, the leader's first, where several workers carry it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceMember:
+    """One worker's share; `assigned` are the fields of AssignedInstance that differ there."""
+
+    worker_id: int
+    worker: str
+    devices: tuple[int, ...]
+    assigned: dict[str, Any]
+    files: FilesWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +134,14 @@ async def commit(session: AsyncSession, seen: int, decided: Iterable[Place | Exp
 
 async def _place(session: AsyncSession, place: Place, revision: int, clock: Clock) -> None:
     instance = await session.get(ModelInstance, place.instance_id, populate_existing=True)
-    worker = await session.get(Worker, place.worker_id)
-    if instance is None or worker is None or instance.state != State.PENDING or instance.holds_claim:
+    carriers = [await session.get(Worker, id_) for id_ in _workers(place)]
+    if instance is None or None in carriers or instance.state != State.PENDING or instance.holds_claim:
         return
-    worker.assignment_revision = revision
-    session.add(worker)
+    for worker in filter(None, carriers):
+        worker.assignment_revision = revision
+        session.add(worker)
+    instance.worker_count = len(carriers)
+    instance.members = [await _member(session, rank, each, clock) for rank, each in enumerate(place.members)]
     instance.worker_id = place.worker_id
     instance.device_indices = list(place.devices)
     files = None if place.files is None else await model_files.ensure(session, place.worker_id, place.files, clock)
@@ -135,6 +152,16 @@ async def _place(session: AsyncSession, place: Place, revision: int, clock: Cloc
     instance.holds_claim = True
     instance.said, instance.reasons, instance.reason_counts, instance.remedies = None, [], {}, []
     await moves.move(session, instance, State.SCHEDULED, clock, numbers=_numbers(place))
+
+
+def _workers(place: Place) -> tuple[int, ...]:
+    return tuple([each.worker_id for each in place.members]) or (place.worker_id,)
+
+
+async def _member(session: AsyncSession, rank: int, share: PlaceMember, clock: Clock) -> members.Member:
+    files = None if share.files is None else await model_files.ensure(session, share.worker_id, share.files, clock)
+    assigned = share.assigned if files is None else {**share.assigned, "files_id": files.id}
+    return members.begun(rank, share.worker_id, share.worker, share.devices, **assigned)
 
 
 def _numbers(place: Place) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db.members import workers_of
 from gpustack_lite.db.queries import backends, batches, cluster, inspections, moves
 from gpustack_lite.db.queries.replicas import Fleet, fleet
 from gpustack_lite.db.tables import (
@@ -107,4 +108,4 @@ async def release(session: AsyncSession, instances: Sequence[ModelInstance], clo
         instance.released = True
         await moves.put_instance(session, instance, clock)
     if instances:
-        await moves.change_assignment(session, *{each.worker_id or 0 for each in instances})
+        await moves.change_assignment(session, *{id_ for each in instances for id_ in workers_of(each)})

@@ -7,12 +7,15 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite import lifecycle
+from gpustack_lite.db import members
+from gpustack_lite.db.members import devices_on, holders, workers_of
 from gpustack_lite.db.queries import cluster, inspections, learning, model_files, moves
 from gpustack_lite.db.queries.assignments import is_assigned
+from gpustack_lite.db.queries.members import on_worker
 from gpustack_lite.db.tables import ModelInstance, Worker, WorkerDevice
 from gpustack_lite.lifecycle import ENDING, State
 from gpustack_lite.ports import Clock
-from gpustack_lite.wire import InstanceStatus, Said, StatusReport
+from gpustack_lite.wire import InstanceStatus, Measured, Progress, Said, StatusReport
 
 log = logging.getLogger(__name__)
 _COPIED = ("pid", "port", "attempt", "gave_up", "context_length", "simulated", "launch")
@@ -30,11 +33,11 @@ async def apply(session: AsyncSession, worker_id: int, report: StatusReport, clo
     if worker is None or report.epoch != await cluster.epoch(session):
         return frozenset()
     topics: set[str] = set()
-    placed = {each.id: each for each in await _placed_on(session, worker_id)}
+    placed = {each.id: each for each in await on_worker(session, worker_id)}
     for status in report.instances:
         instance = placed.get(status.id)
         if instance is not None:
-            topics |= await _apply_one(session, instance, status, clock)
+            topics |= await _take_one(session, instance, worker_id, status, clock)
     topics |= await _bury(session, worker, report, list(placed.values()), clock)
     for facts in report.facts:
         topics |= {"inspections"} if await inspections.answer(session, worker_id, facts, clock) else set()
@@ -45,11 +48,58 @@ async def apply(session: AsyncSession, worker_id: int, report: StatusReport, clo
     return frozenset(topics)
 
 
-async def _placed_on(session: AsyncSession, worker_id: int) -> list[ModelInstance]:
-    found = await session.exec(
-        select(ModelInstance).where(ModelInstance.worker_id == worker_id).order_by(col(ModelInstance.id))
+async def _take_one(
+    session: AsyncSession, instance: ModelInstance, worker_id: int, status: InstanceStatus, clock: Clock
+) -> set[str]:
+    """Of one that several workers carry, what follows from all of them; a share that fails calls the next round."""
+    if not instance.members:
+        return await _apply_one(session, instance, status, clock)
+    if State(instance.state) in ENDING or instance.gave_up or status.state not in _REPORTABLE:
+        return set()
+    met = list(members.meeting_ports(instance))
+    has_changed = members.take(instance, worker_id, status)
+    topics = await _apply_one(session, instance, _of_all(instance, worker_id, status, clock), clock)
+    if has_changed and not topics:
+        await moves.put_instance(session, instance, clock)
+        topics = {"progress", "changes"}
+    return topics | await _next_round(session, instance, met)
+
+
+async def _next_round(session: AsyncSession, instance: ModelInstance, met: list[int]) -> set[str]:
+    """Also where the leader has said where the others are to meet it."""
+    is_over = members.is_over(instance) and not instance.gave_up
+    if is_over:
+        instance.round += 1
+        session.add(instance)
+    if not is_over and met == list(members.meeting_ports(instance)):
+        return set()
+    await moves.change_assignment(session, *workers_of(instance))
+    return {"assignments"}
+
+
+def _of_all(instance: ModelInstance, worker_id: int, status: InstanceStatus, clock: Clock) -> InstanceStatus:
+    """As if the leader had said of itself what holds for all."""
+    found = members.joint(instance)
+    base = status if worker_id == instance.worker_id else _of_row(instance, clock)
+    said = None if found.said is None else Said.model_validate(found.said)
+    return base.model_copy(update={"state": found.state, "said": said, "gave_up": status.gave_up})
+
+
+def _of_row(instance: ModelInstance, clock: Clock) -> InstanceStatus:
+    wait = None if instance.next_try_at is None else (instance.next_try_at - clock.wall()).total_seconds()
+    return InstanceStatus(
+        id=instance.id or 0,
+        state=State(instance.state),
+        pid=instance.pid,
+        port=instance.port,
+        attempt=instance.attempt,
+        next_try_seconds=wait,
+        progress=None if instance.progress is None else Progress.model_validate(instance.progress),
+        context_length=instance.context_length,
+        simulated=instance.simulated,
+        launch=instance.launch,
+        measured=None if instance.measured is None else Measured.model_validate(instance.measured),
     )
-    return list(found)
 
 
 async def _apply_one(session: AsyncSession, instance: ModelInstance, status: InstanceStatus, clock: Clock) -> set[str]:
@@ -134,7 +184,7 @@ async def _step(
 
 async def _give_up(session: AsyncSession, instance: ModelInstance) -> set[str]:
     """It leaves the Assignment; its claim is freed when the worker confirms that nothing of it lives."""
-    await moves.change_assignment(session, instance.worker_id or 0)
+    await moves.change_assignment(session, *workers_of(instance))
     return {"assignments"}
 
 
@@ -145,25 +195,35 @@ async def _bury(
     if report.revision < worker.assignment_revision:
         return set()
     reported = {status.id for status in report.instances}
-    absent = [each for each in placed if each.holds_claim and each.id not in reported]
+    id_ = worker.id or 0
+    absent = [each for each in placed if each.holds_claim and each.id not in reported and id_ in holders(each)]
     dead = [each for each in absent if not is_assigned(each)]
     fallen = [each for each in absent if is_assigned(each) and each.state in _SERVING]
     for instance in dead:
-        await _bury_one(session, instance, clock)
+        await _bury_one(session, instance, id_, clock)
     for instance in fallen:
-        await _start_over(session, instance, clock)
+        await _start_over(session, instance, id_, clock)
     return {"instances", "changes"} if dead or fallen else set()
 
 
-async def _start_over(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
+async def _start_over(session: AsyncSession, instance: ModelInstance, worker_id: int, clock: Clock) -> None:
     """It is still to run but has no process: its worker was ended and will start it again. It leaves the routes now."""
+    if instance.members:
+        members.put(instance, worker_id, state=None, pid=None, ports=[])
+        instance.round += 1
+        await moves.change_assignment(session, *workers_of(instance))
     instance.pid = instance.port = instance.progress = None
     instance.said = {"code": "engine_gone", "params": {}}
     await moves.move(session, instance, State.STARTING, clock, said=instance.said)
 
 
-async def _bury_one(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
-    await _give_back_device_memory(session, instance)
+async def _bury_one(session: AsyncSession, instance: ModelInstance, worker_id: int, clock: Clock) -> None:
+    """The claim on this worker is free; the row holds until every one that carried it has confirmed."""
+    await _give_back_device_memory(session, instance, worker_id)
+    members.put(instance, worker_id, gone=True, pid=None)
+    if instance.members and holders(instance):
+        await moves.put_instance(session, instance, clock)
+        return
     instance.holds_claim = False
     instance.pid = instance.port = None
     if instance.gave_up and instance.state == State.FAILED:
@@ -172,12 +232,13 @@ async def _bury_one(session: AsyncSession, instance: ModelInstance, clock: Clock
     await moves.remove_instance(session, instance, clock)
 
 
-async def _give_back_device_memory(session: AsyncSession, instance: ModelInstance) -> None:
+async def _give_back_device_memory(session: AsyncSession, instance: ModelInstance, worker_id: int) -> None:
     """The last reading of its devices still contains it; until the next one, it would pass for foreign use."""
-    if instance.ready_at is None or not instance.device_indices:
+    indices = devices_on(instance, worker_id)
+    if instance.ready_at is None or not indices:
         return
     freed = int((instance.claim or {}).get("bytes_per_device", 0))
-    devices = select(WorkerDevice).where(WorkerDevice.worker_id == instance.worker_id)
-    for device in await session.exec(devices.where(col(WorkerDevice.index).in_(instance.device_indices))):
+    devices = select(WorkerDevice).where(WorkerDevice.worker_id == worker_id)
+    for device in await session.exec(devices.where(col(WorkerDevice.index).in_(indices))):
         if device.memory_used_bytes is not None:
             device.memory_used_bytes = max(0, device.memory_used_bytes - freed)

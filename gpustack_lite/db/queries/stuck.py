@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db.members import workers_of
 from gpustack_lite.db.queries import moves
 from gpustack_lite.db.tables import GatewayRow, ModelInstance, WorkerDevice
 from gpustack_lite.lifecycle import State
@@ -32,7 +33,7 @@ async def take(session: AsyncSession, verdict: Stuck, agreed: Collection[str], c
     instance.stuck_attempt = instance.attempt
     instance.said = verdict.said.model_dump()
     await moves.move(session, instance, State.UNHEALTHY, clock, said=instance.said)
-    await moves.change_assignment(session, instance.worker_id or 0)
+    await moves.change_assignment(session, *workers_of(instance))
     return True
 
 

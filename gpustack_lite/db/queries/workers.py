@@ -6,7 +6,9 @@ from sqlalchemy import delete
 from sqlmodel import col, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite.db import members
 from gpustack_lite.db.documents import worker_document
+from gpustack_lite.db.members import holders
 from gpustack_lite.db.queries import changes, events, instances, model_files, moves
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
@@ -98,11 +100,11 @@ async def remove(session: AsyncSession, worker: Worker, clock: Clock, *, force: 
         Refusal: `worker_in_use`, when instances hold claims on it.
     """
     placed = await instances.of_worker(session, worker.id or 0)
-    holding = [instance for instance in placed if instance.holds_claim]
+    holding = [each for each in placed if each.holds_claim and worker.id in holders(each)]
     if holding and not force:
         raise Refusal("worker_in_use", status=409, worker=worker.name, count=len(holding))
     for instance in placed:
-        await _bury(session, instance, clock)
+        await _bury(session, instance, worker.id or 0, clock)
     await session.exec(delete(WorkerDevice).where(col(WorkerDevice.worker_id) == worker.id))
     await session.exec(delete(Inspection).where(col(Inspection.worker_id) == worker.id))
     await model_files.remove_of_worker(session, worker.id or 0, clock)
@@ -112,9 +114,15 @@ async def remove(session: AsyncSession, worker: Worker, clock: Clock, *, force: 
     await changes.record(session, "worker", "delete", worker.id or 0, None, clock)
 
 
-async def _bury(session: AsyncSession, instance: ModelInstance, clock: Clock) -> None:
+async def _bury(session: AsyncSession, instance: ModelInstance, worker_id: int, clock: Clock) -> None:
+    """What other workers carry of it is for them to confirm."""
+    members.put(instance, worker_id, gone=True, pid=None)
     if instance.state != State.LOST:
         await moves.move(session, instance, State.LOST, clock)
+    if instance.members and (left := holders(instance)):
+        await moves.put_instance(session, instance, clock)
+        await moves.change_assignment(session, *left)
+        return
     instance.holds_claim = False
     await moves.remove_instance(session, instance, clock)
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from backends import registry
+from gpustack_lite.db import members
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot
-from gpustack_lite.db.tables import Inspection, Model, ModelInstance, Worker
+from gpustack_lite.db.tables import Inspection, Model, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.server.deciding import Decision, MakeRoom, decide, news
 from tests.fakes.backends import GIB, FakeBackend
 from tests.fakes.clock import START
@@ -48,20 +49,21 @@ def snapshot(
 ) -> Snapshot:
     """Every worker has `devices` CUDA cards of 24 GiB."""
     there = [ready()] if workers is None else workers
-    cards = [
-        a_device(index, kind="cuda", chip="A10", memory_total_bytes=24 * GIB, memory_used_bytes=used_gib * GIB)
-        for index in range(devices)
-    ]
     return Snapshot(
         revision=5,
         workers=there,
-        devices={each.id or 0: cards for each in there},
+        devices={each.id or 0: cards_of(each.id or 0, devices, used_gib) for each in there},
         holding=holding or [],
         pending=pending,
         models={1: model or a_model(**FAKE)},
         inspections={(each.source, each.worker_id): each for each in inspections or []},
         custom_backends={},
     )
+
+
+def cards_of(worker_id: int, count: int, used_gib: int) -> list[WorkerDevice]:
+    given = {"kind": "cuda", "chip": "A10", "memory_total_bytes": 24 * GIB, "memory_used_bytes": used_gib * GIB}
+    return [a_device(index, worker_id=worker_id, **given) for index in range(count)]
 
 
 def ready(id: int = 1, **given: Any) -> Worker:
@@ -102,6 +104,35 @@ def test_two_of_one_round_do_not_share_what_fits_once() -> None:
 def test_two_of_one_round_take_two_devices() -> None:
     places = [each for each in decide(snapshot([an_instance(1), an_instance(2)], devices=2), START)]
     assert sorted(each.devices for each in places if isinstance(each, Place)) == [(0,), (1,)]
+
+
+WIDE = a_model(**FAKE, options={"workers": 2})
+
+
+def test_several_workers_carry_one_instance_where_the_claim_asks_for_them() -> None:
+    there = [ready(1), ready(2)]
+    found = only(decide(snapshot([an_instance(1)], model=WIDE, workers=there), START))
+    assert isinstance(found, Place)
+    assert (found.worker_id, found.devices) == (1, (0,))
+    assert [(each.worker_id, each.worker, each.devices) for each in found.members] == [(1, "w1", (0,)), (2, "w2", (0,))]
+    assert found.members[1].assigned["backend_version"] == "2"
+    assert found.assigned["source"] == "/models/m.gguf"
+
+
+def test_what_its_followers_hold_is_not_given_away_again() -> None:
+    rows = [members.begun(rank, rank + 1, f"w{rank + 1}", [0]) for rank in range(2)]
+    held = holding(1, 14, members=rows, worker_count=2)
+    decisions = decide(snapshot([an_instance(2)], workers=[ready(1), ready(2)], holding=[held]), START)
+    found = only(decisions)
+    assert isinstance(found, Explain)
+    assert "1 (m)" in str(found.remedies)
+
+
+@pytest.mark.parametrize(("networks", "fits"), [(("a", "a"), True), (("a", "b"), False), (("a", None), False)])
+def test_they_must_be_in_one_network(networks: tuple[str, str | None], fits: bool) -> None:
+    there = [ready(at + 1, labels={"network": each} if each else {}) for at, each in enumerate(networks)]
+    found = only(decide(snapshot([an_instance(1)], model=WIDE, workers=there), START))
+    assert isinstance(found, Place) == fits
 
 
 @pytest.mark.parametrize("state", ["lost", "stopping", "failed"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpustack_lite.wire import AssignedInstance
-from worker.plan import Action, Condemn, Start, Stop, condemned, plan
+from gpustack_lite.wire import AssignedInstance, AssignedMember
+from worker.plan import Action, Condemn, Start, Stop, condemned, overtaken, plan
 
 
 def assigned(id: int, generation: int = 1) -> AssignedInstance:
@@ -37,3 +37,22 @@ def test_plan(desired: dict[int, AssignedInstance], running: set[int], actions: 
 def test_condemned(stuck_attempt: int, running: dict[int, int], ended: list[Condemn]) -> None:
     wanted = {1: assigned(1).model_copy(update={"stuck_attempt": stuck_attempt})}
     assert condemned(wanted, running) == ended
+
+
+@pytest.mark.parametrize(
+    ("round", "running", "ended"),
+    [
+        pytest.param(2, {1: 1}, [Condemn(1, 1)], id="another share failed"),
+        pytest.param(2, {1: 2}, [], id="this attempt is the one that was called"),
+        pytest.param(2, {1: 0}, [], id="what has not begun"),
+        pytest.param(2, {}, [], id="nor what is not there"),
+    ],
+)
+def test_shares_end_when_a_later_round_is_called(round: int, running: dict[int, int], ended: list[Condemn]) -> None:
+    members = tuple(AssignedMember(rank=rank, worker=f"w{rank}", address="10.0.0.1") for rank in range(2))
+    wanted = {1: assigned(1).model_copy(update={"round": round, "members": members})}
+    assert overtaken(wanted, running) == ended
+
+
+def test_what_one_worker_carries_knows_no_rounds() -> None:
+    assert overtaken({1: assigned(1).model_copy(update={"round": 5})}, {1: 1}) == []

@@ -20,6 +20,7 @@ def upgrade() -> None:
     _model_files()
     _engine_versions()
     _rebalances()
+    _members()
 
 
 def _rebalances() -> None:
@@ -40,6 +41,12 @@ def _rebalances() -> None:
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
+
+
+def _members() -> None:
+    op.add_column("instances", sa.Column("worker_count", sa.Integer(), nullable=False, server_default=sa.text("1")))
+    op.add_column("instances", sa.Column("members", sa.JSON(), nullable=False, server_default=_EMPTY_LIST))
+    op.add_column("instances", sa.Column("round", sa.Integer(), nullable=False, server_default=sa.text("1")))
 
 
 def _learning() -> None:
