@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from gpustack_lite.recipes import Recipe
+
 DeviceKind = Literal["ascend", "cuda", "rocm", "dcu", "mlu", "musa", "corex", "maca", "metal", "cpu"]
 """Huawei, NVIDIA, AMD, Hygon, Cambricon, Moore Threads, Iluvatar, MetaX, Apple, and the CPU."""
 ModelKind = Literal["llm", "vlm", "embedding", "reranker", "classifier", "audio", "image", "unknown"]
@@ -12,6 +14,8 @@ WeightRole = Literal[
     "embedding", "output", "attention", "latent_attention", "feed_forward", "experts", "vision", "draft", "other"
 ]
 Health = Literal["ok", "warning", "alarm", "critical", "unknown"]
+Source = Literal["wheel", "path", "builtin", "venv", "image"]
+"""Of a build of an engine: ours by its wheel, found here, part of this program, made by a recipe, or a container's."""
 Spelling = Literal["reasoning_content", "reasoning"]
 Params = Mapping[str, str | int | float | bool | None]
 
@@ -379,11 +383,14 @@ class BackendVersion:
     backend: str
     version: str
     device_kinds: frozenset[DeviceKind]
-    source: Literal["wheel", "path", "builtin"]
+    source: Source
     installed: bool
     executable: str | None = None
     requirement: str | None = None
     """Of a wheel: what is installed; several requirements with spaces between them."""
+    recipe: Recipe | None = None
+    """Of a build that an administrator asked for."""
+    is_default: bool = False
 
 
 class Usage(NamedTuple):

@@ -91,6 +91,8 @@ class Settings(BaseSettings):
     """Where model files from hubs are kept; without it HF_HUB_CACHE or HF_HOME/hub, else models/ in the data dir."""
     disk_reserve_bytes: int = Field(1024**3, ge=0)
     """What a download leaves free on its disk."""
+    engine_wheels: Path | None = None
+    """A directory of wheels: engines are installed from it alone, and no index is asked."""
     ascend_root: Path = Path("/usr/local/Ascend")
     """Where CANN lies, and MindIE below it."""
     ram_reserve_bytes: int = 512 * 1024**2

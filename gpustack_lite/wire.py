@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gpustack_lite.domain import DeviceKind, Health
+from gpustack_lite.domain import DeviceKind, Health, Source
 from gpustack_lite.lifecycle import State
+from gpustack_lite.recipes import Recipe
 
 ADDRESS_HEADER = "x-gpustack-client"
 """Set by the gateway on what it relays, overwriting what a client sent: the client's address."""
@@ -122,8 +123,16 @@ class BackendVersionReport(Wire):
     backend: str
     version: str
     device_kinds: tuple[DeviceKind, ...]
-    source: Literal["wheel", "path", "builtin"]
+    source: Source
     installed: bool
+    is_default: bool = False
+    """An administrator chose it for the kinds of `device_kinds`."""
+    state: Literal["waiting", "installing", "ready", "failed"] | None = None
+    """Of a build that was asked for; None for the others."""
+    said: Said | None = None
+    line: str | None = None
+    """The last that the installer said."""
+    fraction: float | None = None
 
 
 class Heartbeat(Wire):
@@ -214,7 +223,7 @@ class AssignedEngine(Wire):
     backend: str
     version: str
     device_kind: DeviceKind
-    recipe: dict[str, Any] = Field(default_factory=dict)
+    recipe: Recipe = Recipe()
     is_default: bool = False
 
 
@@ -242,6 +251,8 @@ class Progress(Wire):
     bytes_per_second: float | None = None
     eta_seconds: float | None = None
     """Left out rather than guessed."""
+    line: str | None = None
+    """The last that an installer said."""
 
 
 class Measured(Wire):

@@ -10,6 +10,7 @@ from gpustack_lite.loop import keep_reconciling
 from gpustack_lite.ports import Ports
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Assignment, FactsReport, StatusReport
+from worker.builds import Builds
 from worker.desired import Desired
 from worker.downloads.store import Store
 from worker.files import Files
@@ -20,6 +21,7 @@ from worker.uploads import LogUploads
 log = logging.getLogger(__name__)
 Step = Callable[[], Awaitable[float | None]]
 STATUS = "status"
+BUILDS = "builds"
 POLL_SECONDS = 25
 REPORT_SECONDS = 10.0
 OLD_NEWS_SECONDS = 1.0
@@ -38,6 +40,7 @@ class Agent:
         instances: Instances,
         files: Files,
         store: Store,
+        builds: Builds,
         uploads: LogUploads,
         ports: Ports,
         signals: Signals,
@@ -47,6 +50,8 @@ class Agent:
         self._instances = instances
         self._files = files
         self._store = store
+        self._builds = builds
+        self._has_heard = False
         self._uploads = uploads
         self._ports = ports
         self._signals = signals
@@ -62,9 +67,10 @@ class Agent:
             Refusal: the server does not take us.
         """
         self._store.apply(self._desired.current.files)
+        self._builds.apply(self._desired.current.engines)
         self._instances.take_over(self._desired.current)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep("assignment_look", self._look_again, LOOK_SECONDS))
+            group.create_task(self._keep("assignment_look", self._look_again, LOOK_SECONDS, BUILDS))
             group.create_task(self._keep("log_rotation", self._rotate, ROTATE_SECONDS))
             await self._link.begin()
             group.create_task(self._keep("assignment_poll", self._poll, 0.0))
@@ -105,14 +111,20 @@ class Agent:
             return False
         log.info("assignment_taken", extra={**numbers, "instances": [each.id for each in assignment.instances]})
         self._store.apply(assignment.files)  # before the instances, which wait for them
+        self._builds.apply(assignment.engines)
         self._instances.apply(assignment)
+        self._has_heard = True
+        self._signals.touch(BUILDS)
         for source in assignment.inspect:
             self._ask(source)
         self._signals.touch(STATUS)
         return True
 
     async def _look_again(self) -> None:
+        """What no server wants any more is removed once one was heard: until then nobody knows what is wanted."""
         self._instances.apply(self._desired.current)
+        if self._has_heard:
+            await self._builds.clean(self._instances.builds_in_use())
 
     async def _rotate(self) -> None:
         await asyncio.to_thread(self._instances.rotate_logs)
@@ -160,6 +172,7 @@ class Agent:
         """End every engine, and tell the server if it still listens."""
         self._uploads.close()
         await self._store.close()
+        await self._builds.close()
         await self._instances.end_all()
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):

@@ -11,15 +11,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gpustack_lite.domain import BackendVersion, DeviceKind
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import uv
 from gpustack_lite.ports import Ports
+from gpustack_lite.recipes import Recipe, document, plain
 from gpustack_lite.wire import Progress
 from worker.locks import only_one
+from worker.recipe_steps import Calling
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[Progress], None]
@@ -38,7 +41,9 @@ _OFFLINE_SIGNS = ("error sending request", "dns error", "Failed to fetch", "Conn
 
 
 def folder_of(version: BackendVersion, data_dir: Path) -> Path:
-    return data_dir / "worker" / "engines" / f"{version.backend}-{version.version}"
+    """One version for several kinds of device may be several builds."""
+    kinds = "" if version.recipe is None else "-" + "-".join(sorted(version.device_kinds))
+    return data_dir / "worker" / "engines" / f"{version.backend}-{version.version}{kinds}"
 
 
 def installed(version: BackendVersion, data_dir: Path, ports: Ports) -> BackendVersion | None:
@@ -49,13 +54,17 @@ def installed(version: BackendVersion, data_dir: Path, ports: Ports) -> BackendV
         return version if version.executable and os.access(version.executable, os.X_OK) else None
     folder = folder_of(version, data_dir)
     python = folder / "bin" / "python"
-    if _marker(folder, ports).get("requirement") != version.requirement or not os.access(python, os.X_OK):
+    if marker(folder, ports) != _mark(version) or not os.access(python, os.X_OK):
         return None
     return replace(version, installed=True, executable=str(python))
 
 
 async def ensure(
-    version: BackendVersion, data_dir: Path, ports: Ports, on_progress: OnProgress = lambda _: None
+    version: BackendVersion,
+    data_dir: Path,
+    ports: Ports,
+    on_progress: OnProgress = lambda _: None,
+    wheels: Path | None = None,
 ) -> BackendVersion:
     """The installed version, made now unless it is there. Two callers, in any processes, make it once.
 
@@ -64,14 +73,14 @@ async def ensure(
     """
     if found := installed(version, data_dir, ports):
         return found
-    if version.requirement is None:
+    if recipe_of(version) is None:
         raise Refusal("engine_not_on_path", backend=version.backend, path=version.executable)
     folder = folder_of(version, data_dir)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with only_one(folder.parent / f".{folder.name}.lock", ports.clock):
         if found := installed(version, data_dir, ports):
             return found
-        await _make(version, folder, ports, on_progress)
+        await _make(version, folder, ports, on_progress, wheels)
     made = installed(version, data_dir, ports)
     if made is None:
         raise _failure(version, "bin/python")
@@ -121,30 +130,75 @@ def kinds_listed(said: str) -> frozenset[DeviceKind]:
 
 def progress_of(uv_output: str) -> Progress:
     """From uv's lines "Downloading NAME (37.1MiB)" and " Downloaded NAME" (uv 0.8 to 0.13, without a terminal)."""
+    line = _last_line(uv_output)
     sizes = {
         each["name"]: int(float(each["number"]) * _UNITS.get(each["unit"], 1)) for each in _SIZE.finditer(uv_output)
     }
     if not sizes:
-        return Progress(phase="engine")
+        return Progress(phase="engine", line=line)
     done = sum(sizes.get(each["name"], 0) for each in _ARRIVED.finditer(uv_output))
     total = sum(sizes.values())
-    return Progress(phase="engine", bytes_done=done, bytes_total=total, fraction=done / total if total else None)
+    fraction = done / total if total else None
+    return Progress(phase="engine", bytes_done=done, bytes_total=total, fraction=fraction, line=line)
 
 
-async def _make(version: BackendVersion, folder: Path, ports: Ports, on_progress: OnProgress) -> None:
+def _last_line(output: str) -> str | None:
+    lines = output.split("\n")[-20:]
+    return next((each.strip()[:200] for each in reversed(lines) if each.strip()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """One environment while it is made."""
+
+    version: BackendVersion
+    environ: Mapping[str, str]
+    output: Path
+    ports: Ports
+    on_progress: OnProgress
+
+    async def run(self, argv: list[str] | None) -> None:
+        if argv is not None and await _run(argv, self.environ, self.output, self.ports, self.on_progress) != 0:
+            raise _failure(self.version, _read(self.output))
+
+
+async def _make(
+    version: BackendVersion, folder: Path, ports: Ports, on_progress: OnProgress, wheels: Path | None
+) -> None:
     """Build beside, then rename: what stands at `folder` is complete. A venv may move: only its bin/python is used."""
     await asyncio.to_thread(_clear, folder, ports)
     building = folder.with_name(f".{folder.name}.building")
     log.info("engine_install_begins", extra={"engine": folder.name})
     on_progress(Progress(phase="engine"))
-    environ = _environment(folder)
-    output = _log_of(building)
-    for argv in _steps(version, building, environ):
-        if await _run(argv, environ, output, ports, on_progress) != 0:
-            raise _failure(version, _read(output))
-    ports.disk.replace(building / MARKER, json.dumps({"requirement": version.requirement}).encode())
+    environ, recipe = _environment(folder), recipe_of(version) or Recipe()
+    making = _Making(version, environ, _log_of(building), ports, on_progress)
+    calling = Calling(uv.find_uv(), building, environ, wheels, _lock_of(wheels, folder))
+    await making.run(calling.venv())
+    for step in recipe.steps:
+        await making.run(await asyncio.to_thread(calling.step, recipe, step))
+    ports.disk.replace(building / MARKER, json.dumps(_mark(version)).encode())
     building.rename(folder)
     log.info("engine_installed", extra={"engine": folder.name})
+
+
+def recipe_of(version: BackendVersion) -> Recipe | None:
+    """None for what nobody can make here."""
+    if version.recipe is not None:
+        return version.recipe if version.recipe.kind == "venv" else None
+    return None if version.requirement is None else plain(version.requirement)
+
+
+def _mark(version: BackendVersion) -> dict[str, Any]:
+    """What the environment was made of, as JSON gives it back."""
+    if version.recipe is None:
+        return {"requirement": version.requirement}
+    return {"backend": version.backend, "version": version.version, "recipe": document(version.recipe)}
+
+
+def _lock_of(wheels: Path | None, folder: Path) -> Path | None:
+    """Requirements with hashes beside the wheels, named like the environment: then nothing else is installed."""
+    lock = None if wheels is None else wheels / f"{folder.name}.lock"
+    return lock if lock is not None and lock.is_file() else None
 
 
 def _clear(folder: Path, ports: Ports) -> None:
@@ -159,17 +213,6 @@ def _clear(folder: Path, ports: Ports) -> None:
 
 def _environment(folder: Path) -> dict[str, str]:
     return uv.environment(os.environ, uv.pip_settings(os.environ)) | {BUILD_MARK: str(folder)}
-
-
-def _steps(version: BackendVersion, building: Path, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    program = uv.find_uv()
-    python = str(building / "bin" / "python")
-    offline = ["--no-index"] if uv.is_offline_wanted(environ, uv.pip_settings(environ)) else []
-    install = [program, "pip", "install", "--only-binary", ":all:", "--python", python, *offline]
-    return (
-        [program, "venv", "--relocatable", "--no-project", "--python", sys.executable, str(building)],
-        [*install, *str(version.requirement).split()],
-    )
 
 
 async def _run(
@@ -198,7 +241,7 @@ def _failure(version: BackendVersion, output: str) -> Refusal:
     return Refusal(
         "engine_install_offline" if is_offline else "engine_install_failed",
         status=502,
-        requirement=version.requirement,
+        requirement=version.requirement or f"{version.backend}=={version.version}",
         why=last_words(output) or "uv",
     )
 
@@ -216,7 +259,7 @@ def _read(path: Path) -> str:
     return ""
 
 
-def _marker(folder: Path, ports: Ports) -> dict[str, object]:
+def marker(folder: Path, ports: Ports) -> dict[str, object]:
     try:
         content = json.loads(ports.disk.read(folder / MARKER) or b"{}")
     except (OSError, ValueError):

@@ -116,18 +116,30 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
 
 
 def known_versions(workshop: Workshop) -> list[BackendVersion]:
-    """What can run here: what our installer can make, what was found on PATH, and what simulated devices stand for."""
+    """What can run here: what an administrator asked for, what our installer can make, what was found on PATH, and
+    what simulated devices stand for."""
     made = [version for name in registry.names() for version in registry.find(name).versions()]
-    return [*made, *workshop.engines_on_path(), *simulated_versions(workshop.inventory().devices)]
+    return [
+        *workshop.builds.versions(),
+        *made,
+        *workshop.engines_on_path(),
+        *simulated_versions(workshop.inventory().devices),
+    ]
 
 
 def _version(version: BackendVersion, workshop: Workshop) -> BackendVersionReport:
+    build = workshop.builds.of(version) if version.recipe is not None else None
     return BackendVersionReport(
         backend=version.backend,
         version=version.version,
         device_kinds=tuple(sorted(version.device_kinds)),
         source=version.source,
         installed=workshop.is_installed(version),
+        is_default=version.is_default,
+        state=None if build is None else build.state,
+        said=None if build is None else build.said,
+        line=None if build is None else build.progress.line,
+        fraction=None if build is None else build.progress.fraction,
     )
 
 

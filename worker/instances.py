@@ -130,6 +130,13 @@ class Instances:
         roots = [record.process.identity for record in records if record.process is not None]
         return roots + [member.identity for record in records for member in record.members]
 
+    def builds_in_use(self) -> set[tuple[str, str]]:
+        """(backend, version) of whatever runs here or is about to."""
+        records = [instance.record for instance in tuple(self._all.values())]
+        assigned = {(each.instance.backend, each.instance.backend_version or "") for each in records}
+        shown = [each.launch for each in records if each.launch is not None]
+        return assigned | {(str(each["backend"]), str(each["backend_version"])) for each in shown}
+
     def rotate_logs(self) -> None:
         for instance in tuple(self._all.values()):
             self._workshop.logs.rotate(instance.id, instance.record.attempt)

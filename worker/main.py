@@ -19,6 +19,7 @@ from gpustack_lite.signals import Signals
 from worker import files, identity
 from worker.adoption import Records
 from worker.agent import STATUS, Agent
+from worker.builds import Builds
 from worker.desired import Desired
 from worker.devices.declared import Declaration, declaration
 from worker.devices.detect import Detector
@@ -34,6 +35,7 @@ from worker.instances import Instances
 from worker.link import Introduction, Link, ServerAddress, server_address
 from worker.logs import Logs
 from worker.ports_range import PortRange, parse_range, warn_about_overlap
+from worker.preparing import check_build
 from worker.probe import EngineClient
 from worker.uploads import LogUploads
 from worker.workshop import Workshop
@@ -165,12 +167,14 @@ class Made:
             instances=self.instances,
             files=self.workshop.files,
             store=store,
+            builds=self.workshop.builds,
             uploads=uploads,
             ports=given.ports,
             signals=signals,
         )
         pulse = Pulse(self.workshop, lambda: self.link.identity.credential, self.instances.engines)
         self.heartbeat = HeartbeatThread(given.address, pulse, given.settings.heartbeat_seconds)
+        self.workshop.builds.on_change = self.heartbeat.beat_now
 
     def _means(self) -> Means:
         given = self._given
@@ -206,6 +210,13 @@ class Made:
                 files.roots_of(settings, os.environ), RemoteFacts(self.repositories, given.ports.disk, remembered)
             ),
             store=store,
+            builds=Builds(
+                given.data_dir,
+                given.ports,
+                settings.engine_wheels,
+                detector.latest,
+                lambda version: check_build(detector.latest(), version),
+            ),
             inventory=detector.latest,
             look=detector.look,
         )

@@ -88,6 +88,26 @@ def check_host(inventory: Inventory, devices: Sequence[Device], backend: str, ve
             raise Refusal(found.said.code, **found.said.params)  # type: ignore[arg-type]  # no param is named so
 
 
+def check_build(inventory: Inventory, version: BackendVersion) -> None:
+    """Before anything is fetched: refused where no device of its kind is one that the build can run on.
+
+    Raises:
+        Refusal: as `check_host`, of the first device.
+    """
+    devices = [each for each in inventory.devices if each.kind in version.device_kinds and not each.simulated]
+    refusals = [refusal for each in devices if (refusal := _refused(inventory, each, version)) is not None]
+    if refusals and len(refusals) == len(devices):
+        raise refusals[0]
+
+
+def _refused(inventory: Inventory, device: Device, version: BackendVersion) -> Refusal | None:
+    try:
+        check_host(inventory, [device], version.backend, version)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
 def read_texts(needs: Needs) -> dict[str, str]:
     """Of each the first that can be read; the others are left out."""
     found = {name: next(filter(None, map(_text, paths)), None) for name, paths in needs.texts.items()}
@@ -111,11 +131,18 @@ async def _version(
     devices: Sequence[Device],
 ) -> BackendVersion:
     on_path = await asyncio.to_thread(workshop.engines_on_path)
+    builds = await asyncio.to_thread(workshop.builds.versions)
     found = (*on_path, *simulated_versions(devices))
-    version = choose_version(assigned.backend_version, backend, found, workshop.is_installed)
+    kinds = frozenset(each.kind for each in devices) or frozenset({"cpu"})
+    version = choose_version(
+        assigned.backend_version, backend, found, workshop.is_installed, builds=builds, kinds=kinds
+    )
     if any(each.simulated for each in devices):
         return replace(version, executable=version.executable or str(workshop.would_be_at(version)))
-    return await engines.ensure(version, workshop.data_dir, workshop.ports, on_progress)
+    if version.recipe is not None:
+        return await workshop.builds.ensure(version, on_progress)
+    wheels = workshop.settings.engine_wheels
+    return await engines.ensure(version, workshop.data_dir, workshop.ports, on_progress, wheels)
 
 
 def choose_version(
@@ -123,16 +150,27 @@ def choose_version(
     backend: Backend,
     on_path: Sequence[BackendVersion],
     is_installed: Callable[[BackendVersion], bool],
+    *,
+    builds: Sequence[BackendVersion] = (),
+    kinds: frozenset[str] = frozenset(),
 ) -> BackendVersion:
-    """The default is the backend's first, unless it would have to be fetched and another one is here already.
+    """The default is what an administrator chose for the kind of device, else the backend's first, unless it would
+    have to be fetched and another one is here already. `builds` are those that somebody asked for: each for one kind.
 
     Raises:
-        Refusal: `backend_version_unknown`.
+        Refusal: `backend_version_unknown` or `engine_build_other_kind`.
     """
-    known = [*backend.versions(), *(each for each in on_path if each.backend == backend.name)]
+    asked_for = [each for each in builds if each.backend == backend.name]
+    fitting = [each for each in asked_for if not kinds or each.device_kinds & kinds]
+    others = [each for each in on_path if each.backend == backend.name]
+    known = [*(each for each in fitting if each.is_default), *backend.versions(), *others, *fitting]
     if wanted is not None:
         known_names = ", ".join(each.version for each in known) or "-"
         match = next((each for each in known if each.version == wanted), None)
+        elsewhere = next((each for each in asked_for if each.version == wanted), None)
+        if match is None and elsewhere is not None:
+            have, kind = ", ".join(sorted(elsewhere.device_kinds)), ", ".join(sorted(kinds))
+            raise Refusal("engine_build_other_kind", backend=backend.name, version=wanted, have=have, kind=kind)
         if match is None:
             raise Refusal(
                 "backend_version_unknown",
@@ -144,6 +182,8 @@ def choose_version(
         return match
     if not known:
         raise Refusal("backend_version_unknown", version="?", backend=backend.name, known="-")
+    if known[0].is_default:
+        return known[0]
     return next((each for each in known if is_installed(each)), known[0])
 
 

@@ -13,6 +13,7 @@ from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
 from worker import engines, found_engines
 from worker.adoption import Records
+from worker.builds import Builds
 from worker.devices.detect import Inventory
 from worker.downloads.store import Store
 from worker.files import Files
@@ -35,6 +36,7 @@ class Workshop:
     client: EngineClient
     files: Files
     store: Store
+    builds: Builds
     inventory: Callable[[], Inventory]
     """What was seen last; blocks for the first look only."""
     look: Callable[[], Inventory]
@@ -50,6 +52,8 @@ class Workshop:
         return self._on_path
 
     def is_installed(self, version: BackendVersion) -> bool:
+        if version.recipe is not None and version.source != "path":
+            return self.builds.is_ready(version)
         return engines.installed(version, self.data_dir, self.ports) is not None
 
     def would_be_at(self, version: BackendVersion) -> Path:

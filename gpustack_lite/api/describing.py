@@ -56,7 +56,7 @@ async def create(context: Context, spec: Mapping[str, Any]) -> dict[str, Any]:
     rules.check_name(name)
     clock = context.ports.clock
     async with context.db.write() as session:
-        if name in registry.names() or await backends.custom(session, name) is not None:
+        if name in {*registry.names(), "versions"} or await backends.custom(session, name) is not None:
             raise Refusal("backend_exists", status=409, param="name", name=name)
         kept = {key: value for key, value in spec.items() if key != "name"}
         row = CustomBackend(name=name, spec=kept, created_at=clock.wall())

@@ -413,6 +413,8 @@ class EngineVersion(SQLModel, table=True):
     backend: str
     version: str
     device_kind: str
+    workers: list[str] = Field(default_factory=list, sa_type=JSON)
+    """Names; empty: all that have such devices."""
     recipe: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     is_default: bool = False
     created_by: int | None = None

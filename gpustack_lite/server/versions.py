@@ -8,13 +8,15 @@ from gpustack_lite.domain import Claim, DeviceKind, Reason
 
 
 def pick_version(worker: Worker, backend: str, wanted: str | None, kinds: frozenset[str]) -> str | None:
-    """The wanted one, else the best that serves one of these device kinds: installed before installable."""
+    """The wanted one, else the best that serves one of these device kinds: the default that somebody chose, then
+    installed before installable."""
     if wanted is not None:
         return wanted
     offered = _offered(worker, backend)
     serving = [each for each in offered if kinds.intersection(each["device_kinds"])] or offered
+    chosen = [each for each in serving if each.get("is_default")]
     installed = [each for each in serving if each["installed"]]
-    best = next(iter(installed or serving), None)
+    best = next(iter(chosen or installed or serving), None)
     return None if best is None else str(best["version"])
 
 

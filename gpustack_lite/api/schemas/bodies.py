@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from gpustack_lite.api.replica_range import spelled_out
+from gpustack_lite.domain import DeviceKind
 from gpustack_lite.hub import sources
 
 Scope = Literal["inference", "read", "manage"]
@@ -191,6 +192,21 @@ class FilesCreate(Body):
     include: Annotated[list[Pattern], Field(max_length=100)] = []
     format: Literal["gguf", "hf"] | None = None
     worker: StrictStr | None = None
+
+
+class EngineVersionCreate(Body):
+    """A build of an engine for one kind of device, on all workers that have it unless some are named.
+
+    `path` (on the workers) or `image` where it is not to be installed by its recipe.
+    """
+
+    backend: Name
+    version: StrictStr
+    device_kind: DeviceKind
+    workers: Annotated[list[Name], Field(max_length=1000)] = []
+    path: Annotated[StrictStr, Field(min_length=1, max_length=4096)] | None = None
+    image: Annotated[StrictStr, Field(min_length=1, max_length=255)] | None = None
+    default: StrictBool = False
 
 
 class ModelRouteCreate(Body):

@@ -435,6 +435,30 @@ class VersionShape(Shape):
     workers: list[str]
 
 
+class BuildOnWorkerShape(Shape):
+    worker: str
+    state: str
+    state_message: str | None = None
+    line: str | None = None
+    fraction: float | None = None
+
+
+class EngineVersionShape(Shape):
+    id: int | None
+    backend: str
+    version: str
+    device_kinds: list[str]
+    source: str
+    level: str | None
+    is_default: bool
+    state: str
+    wanted_on: list[str]
+    workers: list[BuildOnWorkerShape]
+    instances: list[dict[str, Any]]
+    recipe: dict[str, Any] | None
+    created_at: str | None
+
+
 class BackendShape(Shape):
     id: int | None
     name: str

@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.members import is_wanted_on, meeting_ports, member_of, workers_of
-from gpustack_lite.db.queries import cluster, model_files
+from gpustack_lite.db.queries import cluster, engine_versions, model_files
 from gpustack_lite.db.queries.members import on_worker
 from gpustack_lite.db.tables import Inspection, ModelInstance, Secret, Worker
 from gpustack_lite.lifecycle import State
@@ -37,6 +37,7 @@ async def of_worker(session: AsyncSession, worker_id: int) -> Assignment | None:
         instances=tuple(instances),
         inspect=tuple(await _asked(session, worker_id)),
         files=tuple(model_files.assigned(each) for each in await model_files.of_worker(session, worker_id)),
+        engines=tuple(engine_versions.assigned(each) for each in await engine_versions.of_worker(session, worker.name)),
     )
 
 

@@ -86,7 +86,11 @@ def test_progress_is_the_share_of_what_uv_downloads() -> None:
 
 @pytest.mark.parametrize("output", ["", "Resolved 1 package in 5ms\nInstalled 1 package in 2ms\n", "Downloading ("])
 def test_progress_that_nobody_knows_is_unknown(output: str) -> None:
-    assert engines.progress_of(output) == Progress(phase="engine")
+    assert engines.progress_of(output).model_copy(update={"line": None}) == Progress(phase="engine")
+
+
+def test_the_installers_last_line_is_told() -> None:
+    assert engines.progress_of(UV_OUTPUT + "\n").line == "Downloaded numpy"
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gpustack_lite.domain import BackendVersion
+from gpustack_lite.domain import BackendVersion, DeviceKind
 from gpustack_lite.errors import Refusal
+from gpustack_lite.recipes import Recipe
 from worker.preparing import choose_version
 
 WHEEL = BackendVersion("llama_cpp", "1", frozenset({"cpu"}), "wheel", installed=False, requirement="x==1")
@@ -38,3 +39,26 @@ def test_an_unknown_version_names_the_known_ones() -> None:
     with pytest.raises(Refusal) as caught:
         choose_version("9", Llama(), [ON_PATH], lambda _: False)  # type: ignore[arg-type]
     assert caught.value.params == {"version": "9", "backend": "llama_cpp", "known": "1, path-7"}
+
+
+def build(version: str, kind: DeviceKind, *, is_default: bool = False) -> BackendVersion:
+    kinds = frozenset({kind})
+    return BackendVersion("llama_cpp", version, kinds, "venv", False, recipe=Recipe(), is_default=is_default)
+
+
+def test_what_somebody_chose_for_a_kind_comes_before_what_is_installed() -> None:
+    builds = [build("2", "cpu"), build("3", "cpu", is_default=True), build("4", "cuda", is_default=True)]
+    chosen = choose_version(None, Llama(), [ON_PATH], lambda _: True, builds=builds, kinds=frozenset({"cpu"}))  # type: ignore[arg-type]
+    assert chosen.version == "3"
+
+
+def test_of_one_version_for_two_kinds_the_one_for_the_device_is_taken() -> None:
+    builds = [build("2", "cpu"), build("2", "cuda")]
+    chosen = choose_version("2", Llama(), [], lambda _: True, builds=builds, kinds=frozenset({"cuda"}))  # type: ignore[arg-type]
+    assert chosen.device_kinds == {"cuda"}
+
+
+def test_a_build_for_another_kind_of_device_is_refused_with_what_to_do() -> None:
+    with pytest.raises(Refusal) as refused:
+        choose_version("2", Llama(), [], lambda _: True, builds=[build("2", "cpu")], kinds=frozenset({"cuda"}))  # type: ignore[arg-type]
+    assert refused.value.code == "engine_build_other_kind"

@@ -120,6 +120,7 @@ def _engine_versions() -> None:
         sa.Column("backend", sa.String(), nullable=False),
         sa.Column("version", sa.String(), nullable=False),
         sa.Column("device_kind", sa.String(), nullable=False),
+        sa.Column("workers", sa.JSON(), nullable=False),
         sa.Column("recipe", sa.JSON(), nullable=False),
         sa.Column("is_default", sa.Boolean(), nullable=False),
         sa.Column("created_by", sa.Integer(), nullable=True),
