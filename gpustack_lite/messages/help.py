@@ -31,7 +31,7 @@ Look after it
   workers     the machines: list, show, token, drain, resume, delete
   devices     the accelerators: list, show, cordon, uncordon
   files       model files on workers: list, show, add, pause, resume, delete
-  backends    the engines and their versions: list, install, versions
+  backends    the engines: list, create, delete, install, versions, set-default, remove
   users       who may sign in: list, update, reset-password
   events      what happened, and when: list
   login       remember a server and sign in to it
@@ -73,7 +73,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   workers     机器：list、show、token、drain、resume、delete
   devices     加速卡：list、show、cordon、uncordon
   files       节点上的模型文件：list、show、add、pause、resume、delete
-  backends    推理引擎及版本：list、install、versions
+  backends    推理引擎：list、create、delete、install、versions、set-default、remove
   users       可登录的用户：list、update、reset-password
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录
