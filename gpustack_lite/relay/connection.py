@@ -37,8 +37,15 @@ class Connection(asyncio.Protocol):
     deadline: float | None
     _deadline_cause: Cause
 
-    def __init__(self, now: Callable[[], float], known: KnownAnswers | None = None) -> None:
+    def __init__(
+        self,
+        now: Callable[[], float],
+        known: KnownAnswers | None = None,
+        on_idle_end: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """`on_idle_end` is told after how many seconds without work the other side has closed it."""
         self._now = now
+        self._on_idle_end = on_idle_end
         self._known = known if known is not None else KnownAnswers()
         self._news = Bell()
         self._writable = asyncio.Event()
@@ -227,6 +234,8 @@ class Connection(asyncio.Protocol):
             self._fail("not_http")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if not self._is_busy and not self.is_lost:
+            self._on_idle_end(self._now() - self.idle_since)
         self.is_lost = True
         self._writable.set()
         if self._is_busy and not self.is_complete:

@@ -10,10 +10,14 @@ from gpustack_lite.relay.known_answers import KnownAnswers
 from gpustack_lite.relay.runs import in_task
 from gpustack_lite.relay.target import Target
 
-IDLE_SECONDS = 3.0
-"""Below the five seconds after which uvicorn and cpp-httplib close an idle connection themselves."""
+IDLE_SECONDS = 30.0
+LEAST_IDLE_SECONDS = 3.0
+SAFE_PART = 0.6
+"""How long an idle connection is kept: less, once the other side was seen to close one, and then well below its time
+(uvicorn and cpp-httplib: five seconds), so that no request meets the end of its connection."""
 STALE_SECONDS = 1.0
 IDLE_CONNECTIONS = 1024
+MOST_TARGETS = 4096
 Part = bytes | bytearray | memoryview
 
 
@@ -42,6 +46,8 @@ class Pool:
         self._idle: dict[Target, list[Connection]] = {}
         self._busy: set[Connection] = set()
         self._known = KnownAnswers()
+        self._keeps: dict[Target, float] = {}
+        """Of those that were seen to close idle connections."""
 
     async def request(
         self,
@@ -93,11 +99,20 @@ class Pool:
 
     async def _dial(self, target: Target) -> Connection:
         def make() -> Connection:
-            return Connection(self._now, self._known)
+            return Connection(self._now, self._known, lambda seconds: self._closed(target, seconds))
 
         if target.unix_path is not None:
             return (await self._network.connect_unix(make, target.unix_path))[1]
         return (await self._network.connect(make, target.host, target.port))[1]
+
+    def _closed(self, target: Target, seconds: float) -> None:
+        """The other side has closed a connection that was idle for so long."""
+        if len(self._keeps) >= MOST_TARGETS:
+            self._keeps.clear()
+        self._keeps[target] = max(LEAST_IDLE_SECONDS, min(self._kept(target), SAFE_PART * seconds))
+
+    def _kept(self, target: Target) -> float:
+        return self._keeps.get(target, IDLE_SECONDS)
 
     async def _ask(
         self, target: Target, connection: Connection, method: bytes, parts: Sequence[Part], patience: Patience
@@ -120,16 +135,9 @@ class Pool:
         self._busy.discard(connection)
         connection.abort()
 
-    def has_idle(self, target: Target) -> bool:
-        """Whether `take_idle` would find one."""
-        idle = self._idle.get(target)
-        if not idle:
-            return False
-        return not idle[-1].is_lost and idle[-1].idle_since >= self._now() - IDLE_SECONDS
-
     def take_idle(self, target: Target) -> Connection | None:
         idle = self._idle.get(target)
-        oldest = self._now() - IDLE_SECONDS
+        oldest = self._now() - self._keeps.get(target, IDLE_SECONDS)
         while idle:
             connection = idle.pop()
             if not connection.is_lost and connection.idle_since >= oldest:
@@ -153,12 +161,13 @@ class Pool:
         for connection in tuple(self._busy):
             connection.check(now)
         for target, idle in tuple(self._idle.items()):
-            self._idle[target] = [each for each in idle if not self._is_too_old(each, now)]
+            oldest = now - self._kept(target)
+            self._idle[target] = [each for each in idle if not self._is_too_old(each, oldest)]
             if not self._idle[target]:
                 del self._idle[target]
 
-    def _is_too_old(self, connection: Connection, now: float) -> bool:
-        if connection.is_lost or now - connection.idle_since > IDLE_SECONDS:
+    def _is_too_old(self, connection: Connection, oldest: float) -> bool:
+        if connection.is_lost or connection.idle_since < oldest:
             connection.abort()
             return True
         return False

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
-from gpustack_lite.relay.pool import IDLE_SECONDS, STALE_SECONDS, Pool
+from gpustack_lite.relay.pool import IDLE_SECONDS, LEAST_IDLE_SECONDS, STALE_SECONDS, Pool
 from gpustack_lite.relay.target import Target
 from tests.fakes.clock import ManualClock
 from tests.fakes.transport import FakeTransport
@@ -106,6 +106,25 @@ async def test_a_connection_that_was_idle_for_long_is_not_trusted() -> None:
     clock.advance(IDLE_SECONDS + 0.1)
     await ask(pool)
     assert len(network.made) == 2
+
+
+@pytest.mark.parametrize(
+    ("closed_after", "kept"), [(5.0, LEAST_IDLE_SECONDS), (10.0, 6.0), (0.1, LEAST_IDLE_SECONDS), (29.0, 17.4)]
+)
+async def test_where_idle_connections_are_closed_they_are_kept_for_less(closed_after: float, kept: float) -> None:
+    clock = ManualClock()
+    network = FakeNetwork(OK, OK, OK, OK)
+    pool = pool_on(network, clock)
+    await ask(pool)
+    clock.advance(closed_after)
+    network.made[0].connection_lost(None)
+    await ask(pool)
+    clock.advance(kept - 0.1)
+    await ask(pool)
+    assert len(network.made) == 2
+    clock.advance(kept + 0.1)
+    await ask(pool)
+    assert len(network.made) == 3
 
 
 async def test_idle_connections_are_swept_away() -> None:
