@@ -56,6 +56,7 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Its values stay as they are spelt: a number may be one that Python has no room for."""
 _UNTRUE = frozenset({b"false", b"null", b"0", b'""'})
 _KEYS = frozenset({"model", "stream", "stream_options"})
+_SPELT = (b'"model"', b'"stream"', b'"stream_options"')
 _OPENING = frozenset(b'[{"')
 _MOST_TOKENS = 10**9
 
@@ -74,7 +75,7 @@ def read(body: Bytes) -> Asked:
         return _read_odd(body)
     part = _without_prompt(body, plain)
     has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
-    if has_escapes or part.count(b'"model"') > 1 or part.count(b'"stream') > 1:
+    if has_escapes or any([part.count(key) > 1 for key in _SPELT]):
         _refuse_repeated(body)
     options, most = plain.stream_options, plain.max_tokens
     if most is None or plain.max_completion_tokens is not None or not 0 <= most < _MOST_TOKENS:
