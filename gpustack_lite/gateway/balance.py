@@ -139,6 +139,7 @@ class Flight:
         "cached_tokens",
         "endpoint",
         "first_seconds",
+        "instance_id",
         "is_stream",
         "marks",
         "model",
@@ -152,6 +153,7 @@ class Flight:
     def __init__(self, model: str, endpoint: Endpoint, ask: Asks, began: float, marks: Chain) -> None:
         self.model = model
         self.endpoint = endpoint
+        self.instance_id = endpoint.instance_id
         self.ask_bytes = ask.prompt_bytes
         self.most_tokens = ask.most_tokens
         self.is_stream = ask.is_stream
@@ -274,15 +276,15 @@ class Balancer:
 
     def began(self, route: ModelRoute, endpoint: Endpoint, ask: Asks) -> Flight:
         """`endpoint` is given this request."""
-        id_ = endpoint.instance_id
-        habits, replica = self.habits.get(route.name) or self._habits(route.name), self.known(endpoint)
+        name, id_ = route.name, endpoint.instance_id
+        habits, replica = self.habits.get(name) or self._habits(name), self.known(endpoint)
         marks = self._marks_of(route, ask) if len(route.endpoints) > 1 else ()
         cached = 0.0
         if marks:
             cached = habits.prompt_tokens(self._prefixes.cached_bytes(marks).get(id_, 0))
             self._prefixes.note(marks, id_)
         self._marks = _NO_MARKS
-        flight = Flight(route.name, endpoint, ask, self.now(), marks)
+        flight = Flight(name, endpoint, ask, self.now(), marks)
         flight.predict(replica, habits, cached, self.elsewhere.get(id_, 0))
         replica.work_seconds += flight.alone_seconds
         replica.chosen_at = self._choices
@@ -294,7 +296,7 @@ class Balancer:
 
         `is_alive`: the engine said anything at all.
         """
-        id_ = flight.endpoint.instance_id
+        id_ = flight.instance_id
         replica = self.replicas.get(id_) or self.replica(id_)
         replica.flights.discard(flight)
         replica.work_seconds = max(0.0, replica.work_seconds - flight.alone_seconds) if replica.flights else 0.0
@@ -312,7 +314,7 @@ class Balancer:
     def learn(self, flight: Flight, seen: Observation, now: float) -> None:
         """From what was answered at all."""
         if seen.is_answered:
-            replica = self.replica(flight.endpoint.instance_id)
+            replica = self.replica(flight.instance_id)
             replica.learned_at = now
             self._learn(flight, replica, seen)
 
@@ -323,7 +325,7 @@ class Balancer:
         replica.seen_at = self._choices
         replica.service_seconds += weight * (seen.seconds - replica.service_seconds)
         if flight.marks and seen.cached_tokens is not None and seen.cached_tokens < flight.cached_tokens / 2:
-            self._prefixes.forget(flight.marks, flight.endpoint.instance_id)
+            self._prefixes.forget(flight.marks, flight.instance_id)
         learn(replica, flight, seen, weight)
 
     def _learn_habits(self, habits: Habits, flight: Flight, seen: Observation) -> None:

@@ -49,6 +49,7 @@ class Way(NamedTuple):
     """To one engine, for one kind of request: where it is, and what the rows of such requests have in common."""
 
     target: Target
+    worker: str | None
     plain: bytes
     stream: bytes
 
@@ -100,7 +101,7 @@ class Express:
         except Refusal:
             return None
         plan = self._plan(credential, path, asked.model)
-        if plan is None or self._turns.has_lines or not self.uploads.has_room(size):
+        if plan is None or self._turns.lines or not self.uploads.has_room(size):
             return None
         if plan.reads is not None and splicing.is_misspelt(body, plan.reads):
             return None
@@ -154,7 +155,7 @@ class Express:
             )
             return self.ledger.commons.text(common)
 
-        return Way(target.parse(endpoint.address), text(is_stream=False), text(is_stream=True))
+        return Way(target.parse(endpoint.address), endpoint.worker or None, text(is_stream=False), text(is_stream=True))
 
     def _is_plain(self, name: str, endpoint: Endpoint, route: ModelRoute, path: str) -> bool:
         return splicing.splice_for(name, endpoint, route, path, self.inference.reasoning) is None
@@ -197,6 +198,7 @@ class Trip:
     _connection: Connection | None = None
     _events: EventFilter | None = None
     _run: Run | None = None
+    _way: Way
 
     def __init__(
         self,
@@ -236,16 +238,16 @@ class Trip:
         if self._connection is not None or self._run is not None:
             return
         express, endpoint, entry = self._express, self._place.endpoint, self._entry
-        way = self._plan.ways[endpoint.instance_id]
+        self._way = way = self._plan.ways[self._place.instance_id]
         connection = express.pool.take_idle(way.target)
         if connection is None:
             self._hand_over()
             return
-        entry.instance_id, entry.worker = endpoint.instance_id, endpoint.worker or None
+        entry.instance_id, entry.worker = self._place.instance_id, way.worker
         if entry.shown_id is None:
             entry.record(way.stream if entry.is_stream else way.plain)
         else:
-            entry.reach(endpoint.instance_id, endpoint.worker)
+            entry.reach(self._place.instance_id, endpoint.worker)
         self._connection = connection
         size = self._held_bytes if not self._hides else sum(map(len, self._pieces))
         parts = [requests.to_engine(self.head, self.shown_id, endpoint, size), *self._pieces]
@@ -331,7 +333,7 @@ class Trip:
     def _leave(self, answer: Connection) -> None:
         """As the `with` statements of the long way are left: connection, place, account."""
         express, door = self._express, self._door
-        express.pool.take_back(self._plan.ways[self._place.endpoint.instance_id].target, answer)
+        express.pool.take_back(self._way.target, answer)
         self._place.give_back()
         express.ledger.left(self._entry)
         express.lane.count(200)

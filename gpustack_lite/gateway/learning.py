@@ -9,14 +9,14 @@ NOTHING = Observation(0.0, is_answered=False, is_alive=False)
 
 def is_alive(flight: Flight, entry: Entry | None) -> bool:
     """Whether this engine said anything at all."""
-    if entry is None or entry.instance_id != flight.endpoint.instance_id:
+    if entry is None or entry.instance_id != flight.instance_id:
         return False
     return entry.cause in _SPOKEN or entry.first_content is not None
 
 
 def observation(flight: Flight, entry: Entry | None, now: float) -> Observation:
     """Nobody learns from an answer that has no token in it, nor from what another replica did for the same request."""
-    if entry is None or entry.instance_id != flight.endpoint.instance_id:
+    if entry is None or entry.instance_id != flight.instance_id:
         return NOTHING
     has_spoken = is_alive(flight, entry)
     usage = entry.usage or (entry.events.usage if entry.events else None)

@@ -1,6 +1,6 @@
 """The RouteTable: which replicas serve a model, whom a credential belongs to, and who holds a replica right now."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
@@ -29,7 +29,8 @@ class RouteTable:
         self._alone: dict[str, tuple[ModelRoute]] = {}
         self._spreads: dict[str, Spread] = {}
         self._credentials: dict[str, Credential] = {}
-        self._in_flight: dict[int, int] = {}
+        self.in_flight: dict[int, int] = {}
+        """Requests by instance, as they are now and will be."""
         self.listeners: list[Callable[[], None]] = []
         """Each is called after the models have changed."""
 
@@ -110,7 +111,7 @@ class RouteTable:
         return self._alone.get(name, ()) if found is None else found.models
 
     def hold(self, instance_id: int) -> None:
-        self._in_flight[instance_id] = self._in_flight.get(instance_id, 0) + 1
+        self.in_flight[instance_id] = self.in_flight.get(instance_id, 0) + 1
 
     def others(self, route: ModelRoute, without: Collection[int]) -> Sequence[Endpoint]:
         """The route's ready replicas outside `without`."""
@@ -124,11 +125,11 @@ class RouteTable:
         return any(each.instance_id not in without for each in route.endpoints)
 
     def give_back(self, instance_id: int) -> None:
-        left = self._in_flight[instance_id] - 1
+        left = self.in_flight[instance_id] - 1
         if left:
-            self._in_flight[instance_id] = left
+            self.in_flight[instance_id] = left
         else:
-            del self._in_flight[instance_id]
+            del self.in_flight[instance_id]
 
     def is_served(self, name: str) -> bool:
         """Whether a replica is ready for this public name, as far as we have heard."""
@@ -143,13 +144,8 @@ class RouteTable:
             return route is not None and bool(route.endpoints)
         return any(each.instance_id not in without for each in route.endpoints)
 
-    @property
-    def in_flight(self) -> Mapping[int, int]:
-        """Requests by instance, as they are now and will be."""
-        return self._in_flight
-
     def leases(self) -> dict[int, int]:
-        return dict(self._in_flight)
+        return dict(self.in_flight)
 
 
 def _nowhere(route: NamedRoute) -> Refusal:

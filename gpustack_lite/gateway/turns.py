@@ -51,15 +51,16 @@ DEFAULTS = Bounds()
 class Place:
     """A request's hold on a replica, given back when the `with` is left; what `entry` says by then is learned from."""
 
-    __slots__ = ("_turns", "endpoint", "entry", "flight", "route")
+    __slots__ = ("_turns", "endpoint", "entry", "flight", "instance_id", "route")
 
     def __init__(self, turns: "Turns", route: ModelRoute, endpoint: Endpoint, ask: Ask) -> None:
         self._turns = turns
         self.route = route
         self.endpoint = endpoint
+        self.instance_id = endpoint.instance_id
         self.entry: Entry | None = None
         self.flight = turns.balancer.began(route, endpoint, ask)
-        turns.table.hold(endpoint.instance_id)
+        turns.table.hold(self.instance_id)
 
     def __enter__(self) -> Endpoint:
         return self.endpoint
@@ -108,7 +109,8 @@ class Turns:
         self._on_wake = on_wake
         self._away_since: float | None = None
         self._gateways = 1
-        self._lines: dict[str, Line] = {}
+        self.lines: dict[str, Line] = {}
+        """Of models for which somebody waits."""
         self._most: dict[int, tuple[int, int]] = {}
         self._models: dict[int, str] = {}
         self._loads: dict[str, Average] = {}
@@ -128,21 +130,17 @@ class Turns:
         for route in routes:
             if self.table.has_others(route, without) if without else route.endpoints:
                 self._used.add(route.name)
-                must_queue = self._lines and self._must_queue(route, ask, without)
+                must_queue = self.lines and self._must_queue(route, ask, without)
                 return None if must_queue else self._place(route, ask, without)
             if route.state == "sleeping":
                 self._wake(route.name)
         return None
 
-    @property
-    def has_lines(self) -> bool:
-        return bool(self._lines)
-
     def has_another(self, routes: Sequence[ModelRoute], without: Collection[int]) -> bool:
         return any(self.table.has_another(route.name, without) for route in routes)
 
     def _must_queue(self, route: ModelRoute, ask: Ask, without: Collection[int]) -> bool:
-        line = self._lines.get(route.name)
+        line = self.lines.get(route.name)
         if line is None or without:
             return False
         return bool(line) if _is_batch(ask) else line.ordinary > 0
@@ -158,13 +156,12 @@ class Turns:
         return Place(self, route, self.balancer.choose(route, free, ask, in_flight), ask) if free else None
 
     def give_back(self, place: Place) -> None:
-        instance_id = place.endpoint.instance_id
-        self.table.give_back(instance_id)
+        self.table.give_back(place.instance_id)
         flight, entry, now = place.flight, place.entry, self.now()
         if self.balancer.left(flight, now, is_alive=learning.is_alive(flight, entry)):
             self.balancer.learn(flight, learning.observation(flight, entry, now), now)
-        if self._lines:
-            self._serve(self._models.get(instance_id, place.route.name))
+        if self.lines:
+            self._serve(self._models.get(place.instance_id, place.route.name))
 
     # --- in line
 
@@ -208,7 +205,7 @@ class Turns:
         self._used.add(route.name)
         if route.state == "sleeping":
             self._wake(route.name)
-        self._lines.setdefault(route.name, Line()).put(waiting)
+        self.lines.setdefault(route.name, Line()).put(waiting)
         return waiting
 
     def left(self, waiting: Waiting) -> None:
@@ -225,13 +222,13 @@ class Turns:
         return route is not None and not route.endpoints
 
     def _serve(self, model: str) -> None:
-        line, route = self._lines.get(model), self.table.models.get(model)
+        line, route = self.lines.get(model), self.table.models.get(model)
         while line and route is not None and (found := self._next(line, route)) is not None:
             waiting, place = found
             line.served(waiting)
             self._told(waiting, place)
         if line is not None and not line:
-            self._lines.pop(model, None)
+            self.lines.pop(model, None)
 
     def _next(self, line: Line, route: ModelRoute) -> tuple[Waiting, Place] | None:
         if not any(self._is_free(each) for each in route.endpoints):
@@ -253,10 +250,10 @@ class Turns:
         waiting.turn.set_result(outcome)
 
     def _drop(self, waiting: Waiting) -> None:
-        line = self._lines[waiting.model]
+        line = self.lines[waiting.model]
         line.dropped(waiting)
         if not line:
-            del self._lines[waiting.model]
+            del self.lines[waiting.model]
         elif waiting.without or not line.ordinary:
             self._serve(waiting.model)  # who stood in front of a batch, or for one replica only, holds up nobody now
 
@@ -269,7 +266,7 @@ class Turns:
     def _no_room(self, route: ModelRoute, ask: Ask) -> Refusal | None:
         wish = route.serving.queue_length
         most = self.bounds.queue_length if wish is None else wish
-        line = self._lines.get(route.name)
+        line = self.lines.get(route.name)
         waiting = 0 if line is None else len(line) if _is_batch(ask) else line.ordinary
         if waiting < most:
             return None
@@ -279,7 +276,7 @@ class Turns:
     def _cannot_hold(self, route: ModelRoute) -> Refusal | None:
         if route.state == "sleeping" and self.is_server_away:
             return not_ready(route, Sentence("model_sleeps_server_away"))
-        line = self._lines.get(route.name)
+        line = self.lines.get(route.name)
         waiting = 0 if line is None else len(line)
         if waiting < self.bounds.held_while_waking:
             return None
@@ -304,7 +301,7 @@ class Turns:
         return _later("queue_timeout", self._retry_after(route), model=route.name, waited=seconds)
 
     def _retry_after(self, route: ModelRoute) -> int:
-        line = self._lines.get(route.name)
+        line = self.lines.get(route.name)
         replicas = [(self._most[each.instance_id][0], self._usual(each)) for each in route.endpoints]
         return queue.retry_after(queue.seconds_until_turn(0 if line is None else len(line), replicas))
 
@@ -350,7 +347,7 @@ class Turns:
         return self._away_since is not None and self.now() - self._away_since >= AWAY_SECONDS
 
     def _everybody(self) -> Iterator[Waiting]:
-        for line in tuple(self._lines.values()):
+        for line in tuple(self.lines.values()):
             for each in line.everybody():
                 assert isinstance(each, Waiting)
                 yield each
@@ -359,7 +356,7 @@ class Turns:
         self._recount()
         for model in tuple(self._woken):
             self._look_at_woken(model)
-        for model in tuple(self._lines):
+        for model in tuple(self.lines):
             self._look_at_line(model)
 
     def _recount(self) -> None:
@@ -383,14 +380,14 @@ class Turns:
         """Those for whom nobody will come any more look for another model, or are told why."""
         route = self.table.models.get(model)
         is_hopeless = route is None or not (route.endpoints or route.is_coming)
-        for waiting in self._lines[model].everybody():
+        for waiting in self.lines[model].everybody():
             assert isinstance(waiting, Waiting)
             if route is None or is_hopeless or (waiting.without and not self.table.has_others(route, waiting.without)):
                 self._told(waiting, None)
-                self._lines[model].dropped(waiting)
+                self.lines[model].dropped(waiting)
             elif route.endpoints:
                 waiting.deadline = min(waiting.deadline, self.now() + self.queue_seconds(route))
-        if route is not None and route.state == "sleeping" and self._lines[model]:
+        if route is not None and route.state == "sleeping" and self.lines[model]:
             self._wake(model)
         self._serve(model)
 
@@ -408,7 +405,7 @@ class Turns:
 
     @property
     def queued(self) -> dict[str, int]:
-        return {model: len(line) for model, line in self._lines.items()}
+        return {model: len(line) for model, line in self.lines.items()}
 
     @property
     def longest_wait_seconds(self) -> float:
@@ -420,7 +417,7 @@ class Turns:
         self._used = set()
         busy = {self._models[key] for key in self.table.in_flight if key in self._models}
         sleeping = [name for name in self._woken if self._sleeps(name)]
-        used = self._told_used | busy | set(self._lines)
+        used = self._told_used | busy | set(self.lines)
         return {"queued": self.queued, "wake": tuple(sleeping), "used": tuple(sorted(used))}
 
     def heed(self, orders: GatewayOrders) -> None:
@@ -428,7 +425,7 @@ class Turns:
         if orders.gateways != self._gateways:
             self._gateways = max(1, orders.gateways)
             self._recount()
-            for model in tuple(self._lines):
+            for model in tuple(self.lines):
                 self._serve(model)
 
 
