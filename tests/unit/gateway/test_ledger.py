@@ -6,7 +6,7 @@ import pytest
 
 from gpustack_lite.domain import Usage
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import ledger
+from gpustack_lite.gateway import ledger, spending
 from gpustack_lite.gateway.call import ClientGone
 from gpustack_lite.gateway.flight import Flight, rows_of
 from gpustack_lite.gateway.ledger import Entry, Ledger
@@ -248,6 +248,30 @@ def test_requests_in_flight_are_counted_while_they_fly() -> None:
     with book.ledger.open("r1", KEY, "m", "/p"), book.ledger.open("r2", KEY, "m", "/p"):
         assert book.ledger.in_flight == 2
     assert book.ledger.in_flight == 0
+
+
+def test_a_writer_is_told_once_and_again_where_rows_came_meanwhile() -> None:
+    book = Book()
+    for name in ("r1", "r2", "r3"):
+        with book.ledger.open(name, KEY, "m", "/p") as entry:
+            reach(entry)
+    assert book.told == 1
+    book.ledger.forget(2)
+    assert book.told == 2
+    book.ledger.forget(1)
+    assert book.told == 2
+
+
+def test_what_budgets_are_told_is_what_the_row_says() -> None:
+    book = Book()
+    spent = []
+    book.ledger.note = lambda entry: spent.append(entry.spent())
+    with book.ledger.open("r1", KEY, "m", "/p") as entry:
+        reach(entry)
+        entry.usage = Usage(7, 3)
+        entry.end(200)
+    assert spent == spending.of_rows(book.ledger.waiting())
+    assert (spent[0].tokens, spent[0].started_at) == (10, START)
 
 
 def test_rows_stay_until_they_are_said_to_be_on_disk() -> None:
