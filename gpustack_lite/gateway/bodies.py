@@ -57,6 +57,8 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _UNTRUE = frozenset({b"false", b"null", b"0", b'""'})
 _KEYS = frozenset({"model", "stream", "stream_options"})
 _SPELT = (b'"model"', b'"stream"', b'"stream_options"')
+LONG_BYTES = 1024 * 1024
+"""Of a longer body nothing is copied."""
 _OPENING = frozenset(b'[{"')
 _MOST_TOKENS = 10**9
 
@@ -67,21 +69,27 @@ def read(body: Bytes) -> Asked:
         Refusal: `body_not_json`, `body_not_utf8`, `body_repeats_key`, `model_missing`, `model_not_text` or
             `stream_not_boolean`.
     """
+    if len(body) > LONG_BYTES:
+        return _read_odd(body)
     try:
         plain = _plain(body)
     except (msgspec.DecodeError, RecursionError):
         return _read_odd(body)
     if not plain.model or (not body.isascii() and not _is_utf8(body)):
         return _read_odd(body)
-    part = _without_prompt(body, plain)
-    has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
-    if has_escapes or any([part.count(key) > 1 for key in _SPELT]):
+    if _may_repeat(_without_prompt(body, plain)):
         _refuse_repeated(body)
     options, most = plain.stream_options, plain.max_tokens
     if most is None or plain.max_completion_tokens is not None or not 0 <= most < _MOST_TOKENS:
         most = _first_known(plain.max_completion_tokens, plain.max_tokens, plain.max_output_tokens)
     wants_usage = options is not None and _is_true(options.get("include_usage"))
     return Asked(plain.model, plain.stream is True, wants_usage, options, most)
+
+
+def _may_repeat(part: Bytes) -> bool:
+    """Whether `part`, in which all keys of a body stand, could name one of ours twice."""
+    has_escapes = b"\\" in part and b"\\u" in part  # one byte is found much faster than two
+    return has_escapes or any([part.count(key) > 1 for key in _SPELT])
 
 
 def _is_utf8(body: Bytes) -> bool:
@@ -120,7 +128,8 @@ def _without_prompt(body: Bytes, plain: _Plain) -> Bytes:
 
 def _read_odd(body: Bytes) -> Asked:
     peek = _decode(body)
-    _refuse_repeated(body)
+    if _may_repeat(body):
+        _refuse_repeated(body)
     options = None if peek.stream_options is msgspec.UNSET else _members(peek.stream_options)
     return Asked(
         model=_model(peek),
