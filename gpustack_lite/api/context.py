@@ -1,6 +1,7 @@
 """What a request handler may reach: one value, made by `server.main`, found again at `request.app.state.context`."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
 from gpustack_lite.api.verdicts import Verdicts
 from gpustack_lite.db.engine import Database
-from gpustack_lite.db.queries.placing import Snapshot
+from gpustack_lite.db.queries.placing import Ask, Snapshot
 from gpustack_lite.db.tables import Model, ModelInstance
 from gpustack_lite.ports import Disk, Ports
 from gpustack_lite.settings import Settings
@@ -54,6 +55,7 @@ class Judge(Protocol):
         self, snapshot: Snapshot, model: Model, variants: tuple[str, ...], now: datetime
     ) -> dict[str, Any]: ...
     def decision(self, snapshot: Snapshot, instance: ModelInstance, model: Model, now: datetime) -> dict[str, Any]: ...
+    def unasked(self, snapshot: Snapshot, now: datetime) -> Sequence[Ask]: ...
     def moves(self, snapshot: Snapshot, name: str | None, now: datetime) -> dict[str, Any]: ...
 
 

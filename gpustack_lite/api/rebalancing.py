@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpustack_lite.api.asking import ask_all
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import RebalanceSpec
 from gpustack_lite.db.queries import placing, rebalances
@@ -13,9 +14,10 @@ async def rebalance(context: Context, body: RebalanceSpec, created_by: int) -> d
     """Raises:
     Refusal: nothing waits, no moves help, one runs already, or one would have to stop first and that is not allowed.
     """
+    snapshot = await _snapshot(context)
+    if await ask_all(context, context.judge.unasked(snapshot, context.ports.clock.wall())):
+        snapshot = await _snapshot(context)
     clock, now = context.ports.clock, context.ports.clock.wall()
-    async with context.db.read() as session:
-        snapshot = await placing.snapshot(session, whole=True)
     found = context.judge.moves(snapshot, body.model, now)
     row = Rebalance(**found, created_by=created_by, created_at=now, updated_at=now)
     if body.dry_run:
@@ -27,6 +29,11 @@ async def rebalance(context: Context, body: RebalanceSpec, created_by: int) -> d
         document = rebalances.document(row)
     context.signals.touch("rebalances", "changes")
     return document
+
+
+async def _snapshot(context: Context) -> placing.Snapshot:
+    async with context.db.read() as session:
+        return await placing.snapshot(session, whole=True)
 
 
 def _must_be_allowed(row: Rebalance, body: RebalanceSpec) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import yaml
@@ -21,14 +21,20 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SAID = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>[^`]*)`)?$")
 _FIELD = re.compile(r"^Object (?P<kind>contains unknown|missing required) field `(?P<field>[^`]*)`$")
 T = TypeVar("T")
+MOST_REPLICAS = 1000
+"""Of one model, as the API has it."""
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Address = Annotated[str, msgspec.Meta(pattern=r"^.+:[0-9]+$")]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class WorkerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`count` alike are named NAME-1 and so on. `devices` is a SPEC, or a list of chip, count and memory."""
 
     devices: str | list[Any]
-    name: str = "w"
-    count: int = 1
+    name: Name = "w"
+    count: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     ram: str | None = None
     disk: str | None = None
     labels: dict[str, str] = {}
@@ -42,37 +48,37 @@ class ClusterSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class MeasuredSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Tokens per second of one replica, over all its requests."""
 
-    prompt_tokens_per_second: float | None = None
-    output_tokens_per_second: float | None = None
+    prompt_tokens_per_second: Positive | None = None
+    output_tokens_per_second: Positive | None = None
 
 
 class TrafficSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    requests_per_second: float
-    prompt_tokens: float = 0
-    output_tokens: float = 0
-    ttft_seconds: float | None = None
+    requests_per_second: Amount
+    prompt_tokens: Amount = 0
+    output_tokens: Amount = 0
+    ttft_seconds: Positive | None = None
     measured: MeasuredSpec = MeasuredSpec()
 
 
 class PlacementSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    strategy: str = "spread"
+    strategy: Literal["spread", "binpack"] = "spread"
     worker_labels: dict[str, str] = {}
-    devices: list[str] = []
+    devices: list[Address] = []
     workers: list[str] = []
     chips: list[str] = []
     apart: bool = False
     share_chips: bool = False
-    priority: int = 0
+    priority: Annotated[int, msgspec.Meta(ge=-1000, le=1000)] = 0
 
 
 class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`config` are the fields of a config.json, in place of a `source`."""
 
-    name: str
+    name: Name
     source: str | None = None
     config: dict[str, Any] | None = None
     backend: str | None = None
-    replicas: int | None = None
+    replicas: Annotated[int, msgspec.Meta(ge=0, le=MOST_REPLICAS)] | None = None
     options: dict[str, Any] = {}
     placement: PlacementSpec = PlacementSpec()
     traffic: TrafficSpec | None = None
@@ -199,7 +205,11 @@ def _wanted(written: Written, spec: ModelSpec, at: int, nodes: Sequence[Node]) -
     known = None if spec.config is None else facts_of_config(spec.config, spec.name)
     body = {"source": source, "backend": spec.backend, "options": spec.options, "placement": placement}
     subject = subject_of(body, nodes, known)
-    return Wanted(spec.name, subject, spec.replicas, wish_of(placement), _traffic(spec.traffic))
+    wanted = Wanted(spec.name, subject, spec.replicas, wish_of(placement), _traffic(spec.traffic))
+    if wanted.count > MOST_REPLICAS:
+        where = f".models[{at}].traffic"
+        raise written.wrong("scenario_too_many_replicas", where, replica_count=wanted.count, most=MOST_REPLICAS)
+    return wanted
 
 
 def _beside(path: Path, source: str) -> str:

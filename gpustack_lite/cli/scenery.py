@@ -10,6 +10,7 @@ import platformdirs
 
 from backends import registry
 from backends.base import Backend
+from gpustack_lite.api.rules import check_devices
 from gpustack_lite.domain import ModelFacts, PlacementWish
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts, sources
@@ -113,6 +114,10 @@ def _on_hub(source: sources.Source) -> ModelFacts:
 
 
 def wish_of(placement: Mapping[str, Any]) -> PlacementWish:
+    """Raises:
+    Refusal: `device_address`.
+    """
+    check_devices(placement.get("devices") or [])
     return PlacementWish(**dict(_wished(placement)))
 
 

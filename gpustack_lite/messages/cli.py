@@ -341,6 +341,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_device_count": ("DEVICES", "设备数"),
     "column_device_kinds": ("DEVICE KINDS", "设备类型"),
     "column_devices": ("DEVICES", "设备"),
+    "column_drained": ("DRAINED", "已排空"),
     "column_enabled": ("ENABLED", "启用"),
     "column_expires_at": ("EXPIRES", "过期时间"),
     "column_fallback": ("FALLBACK", "备用"),

@@ -94,6 +94,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path}, line {line}: {where} needs a source (a file or directory) or a config (the fields of a config.json).",
         "{path} 第 {line} 行：{where} 需要 source（文件或目录）或 config（config.json 的字段）。",
     ),
+    "scenario_too_many_replicas": (
+        "{path}, line {line}: {where} needs {replica_count} replicas at the measured rates, and {most} is the most.",
+        "{path} 第 {line} 行：按实测速率，{where} 需要 {replica_count} 个副本；一个模型最多 {most} 个。",
+    ),
     "scenario_two_names": (
         "{path}, line {line}: the name {name} is there twice.",
         "{path} 第 {line} 行：名称 {name} 重复。",

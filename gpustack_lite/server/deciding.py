@@ -202,13 +202,18 @@ def decide_one(this_round: Round, instance: ModelInstance) -> Iterator[Decision]
     if of_model.refused is not None:
         yield _refused(this_round, instance, of_model, of_model.refused)
         return
-    due = of_model.known.due
-    if due and (of_model.backend is None or of_model.backend.needs_facts):
-        yield Ask(model.files_source, due)
+    yield from asks(of_model)
     if of_model.backend is None or of_model.name is None or of_model.estimates is None:
         yield _still_unknown(this_round, instance, of_model)
         return
     yield from _try(this_round, Asked(instance, of_model, of_model.backend, of_model.name, of_model.estimates))
+
+
+def asks(of_model: OfModel) -> Iterator[Ask]:
+    """What the workers that never told about its files, or refused long ago, are to be asked."""
+    due = of_model.known.due
+    if due and (of_model.backend is None or of_model.backend.needs_facts):
+        yield Ask(of_model.model.files_source, due)
 
 
 def asked_of(this_round: Round, instance: ModelInstance) -> Asked | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpustack_lite.db.documents import iso
 from gpustack_lite.db.nodes import nodes
-from gpustack_lite.db.queries.placing import Snapshot
+from gpustack_lite.db.queries.placing import Ask, Snapshot
 from gpustack_lite.db.tables import Model, ModelInstance
 from gpustack_lite.domain import Reason, Unplaceable
 from gpustack_lite.errors import Refusal
@@ -63,6 +63,11 @@ def moves(snapshot: Snapshot, name: str | None, now: datetime) -> dict[str, Any]
         Refusal: nothing waits, or no moves help.
     """
     return making_room.document(making_room.plan(snapshot, name, now))
+
+
+def unasked(snapshot: Snapshot, now: datetime) -> list[Ask]:
+    """Workers that are to tell about the files of what may move, before moves are looked for."""
+    return making_room.unasked(snapshot, now)
 
 
 def without(question: Question, instance_id: int) -> Question:

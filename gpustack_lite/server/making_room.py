@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from gpustack_lite.db.nodes import nodes
-from gpustack_lite.db.queries.placing import Place, Snapshot
+from gpustack_lite.db.queries.placing import Ask, Place, Snapshot
 from gpustack_lite.db.tables import Model, ModelInstance
 from gpustack_lite.domain import Placement, Unplaceable
 from gpustack_lite.errors import Refusal
 from gpustack_lite.lifecycle import State
-from gpustack_lite.server.deciding import Asked, Round, asked_of, decide_one, in_order, placed
+from gpustack_lite.server.deciding import Asked, Round, asked_of, asks, decide_one, in_order, placed
 from scheduler import Holding, Movable, Moves, answer, moves_for, place
 from scheduler.moving import MOST_MOVES
 
@@ -39,6 +39,15 @@ def plan(snapshot: Snapshot, name: str | None, now: datetime) -> Plan:
             return Plan(asked.model, found)
     names = ", ".join(each.model.name for each in waiting)
     raise Refusal("no_moves_help", status=409, param="model", names=names, most=MOST_MOVES)
+
+
+def unasked(snapshot: Snapshot, now: datetime) -> list[Ask]:
+    """A worker that came after a model was placed never told about its files, and might take them.
+
+    The snapshot is a whole one.
+    """
+    this_round = Round(snapshot, now)
+    return [ask for model in snapshot.models.values() for ask in asks(this_round.of_model(model))]
 
 
 def _waiting(this_round: Round, name: str | None) -> list[Asked]:

@@ -9,7 +9,8 @@ import typer
 
 from gpustack_lite.cli import evaluate, simulate
 from gpustack_lite.cli.output import Format
-from gpustack_lite.cli.scenario import cluster
+from gpustack_lite.cli.scenario import cluster, workload
+from gpustack_lite.cli.scenery import wish_of
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.evaluation import answer_document
 from scheduler import Question, replay
@@ -59,6 +60,44 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, code: str, l
         cluster(written(tmp_path / "cluster.yaml", text))
     params = refused.value.params
     assert (refused.value.code, params["line"], params.get("where")) == (code, line, where)
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        ("replicas: -1", "models[0].replicas"),
+        ("replicas: 1001", "models[0].replicas"),
+        ("placement: {strategy: fastest}", "models[0].placement.strategy"),
+        ("placement: {devices: [first]}", "models[0].placement.devices[0]"),
+        ("placement: {priority: 1001}", "models[0].placement.priority"),
+        ("traffic: {requests_per_second: -1}", "models[0].traffic.requests_per_second"),
+        ("traffic: {requests_per_second: .nan}", "models[0].traffic.requests_per_second"),
+        ("traffic: {requests_per_second: .inf}", "models[0].traffic.requests_per_second"),
+        (
+            "traffic: {requests_per_second: 1, measured: {prompt_tokens_per_second: 0}}",
+            "models[0].traffic.measured.prompt_tokens_per_second",
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_is_told_with_its_place(tmp_path: Path, model: str, where: str) -> None:
+    path = written(tmp_path / "w.yaml", f'models: [{{name: a, source: "none:", backend: echo, {model}}}]')
+    with pytest.raises(Refusal) as refused:
+        workload(path, ())
+    assert (refused.value.code, refused.value.params["where"]) == ("scenario_wrong_kind", where)
+
+
+def test_traffic_that_no_number_of_replicas_serves_is_told_with_that_number(tmp_path: Path) -> None:
+    traffic = "{requests_per_second: 1000000, prompt_tokens: 9, measured: {prompt_tokens_per_second: 3}}"
+    text = f'models: [{{name: a, source: "none:", backend: echo, traffic: {traffic}}}]'
+    with pytest.raises(Refusal) as refused:
+        workload(written(tmp_path / "w.yaml", text), ())
+    assert refused.value.code == "scenario_too_many_replicas"
+    assert refused.value.params["replica_count"] == 3_000_000
+
+
+def test_a_device_without_a_worker_is_refused_as_the_server_does() -> None:
+    with pytest.raises(Refusal, match="device_address"):
+        wish_of({"devices": ["first"]})
 
 
 def test_workers_alike_are_numbered(tmp_path: Path) -> None:
