@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from gpustack_lite.domain import (
     Abilities,
@@ -31,6 +31,13 @@ class Option:
     choices: tuple[str, ...] = ()
 
 
+class Extent(NamedTuple):
+    """How many workers have accelerators, and the most that one of them has; None where nobody knows."""
+
+    workers: int = 1
+    devices: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Want:
     """What the user asked of the engine, as far as it decides how much memory is needed."""
@@ -42,6 +49,7 @@ class Want:
     """How many devices the user picked by hand; None where that is left to us."""
     build_kinds: frozenset[DeviceKind] = frozenset()
     """Kinds for which every worker that has such devices has a build of the engine, as far as that is known."""
+    extent: Extent = field(default_factory=Extent)
 
 
 @dataclass(frozen=True, slots=True)

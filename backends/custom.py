@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from backends.base import Backend, Estimate, Option, Placed, Want
+from backends.base import Backend, Estimate, Option, Placed, Team, Want
 from backends.failures import COMMON, first_known
 from backends.options import LONGEST_VALUE, check_env
 from gpustack_lite.domain import (
@@ -24,8 +24,12 @@ from gpustack_lite.domain import (
 from gpustack_lite.errors import Refusal
 
 PLACEHOLDERS = frozenset(
-    {"port", "model_path", "model_name", "devices", "tensor_parallel_size", "context_length", "options"}
+    {
+        *("port", "model_path", "model_name", "devices", "tensor_parallel_size", "context_length", "options"),
+        *("rank", "ranks", "leader_address", "leader_port", "members"),
+    }
 )
+"""The last row is for a replica that several workers carry."""
 VISIBLE_DEVICES: Mapping[DeviceKind, tuple[str, ...]] = {
     "ascend": ("ASCEND_RT_VISIBLE_DEVICES",),
     "cuda": ("CUDA_VISIBLE_DEVICES",),
@@ -53,6 +57,7 @@ _MOST_ARGUMENTS = 256
 _LONGEST_DEADLINE_SECONDS = 24 * 3600.0
 _LARGEST_BYTES = 2**50
 _MOST_PATHS = 100
+_MOST_WORKERS = 64
 _KEYS = frozenset({"name", "command", "env", "device_kinds", "probe", "claim", "description", "paths", "reasoning"})
 
 
@@ -103,7 +108,7 @@ class CustomBackend:
             env={"PORT": str(placed.port), **self.env, **placed.env, **visible_devices(placed.devices)},
             port=placed.port,
             workdir=placed.workdir,
-            probe=self.probe,
+            probe=replace(self.probe, path="") if placed.team is not None and placed.team.rank else self.probe,
         )
 
     def last_error(self, log_lines: Sequence[str]) -> Sentence | None:
@@ -210,7 +215,7 @@ def _probe(value: object) -> HttpProbe:
 
 
 def _claim(spec: Mapping[str, object]) -> Claim:
-    made = _mapping(spec.get("claim"), "claim", {"device_count", "bytes_per_device", "ram_bytes"})
+    made = _mapping(spec.get("claim"), "claim", {"device_count", "bytes_per_device", "ram_bytes", "worker_count"})
     device_count = _size(made, "device_count", most=1024)
     kinds = _kinds(spec.get("device_kinds", ["cpu"]))
     if device_count and kinds == {"cpu"}:
@@ -220,13 +225,14 @@ def _claim(spec: Mapping[str, object]) -> Claim:
         bytes_per_device=_size(made, "bytes_per_device", most=_LARGEST_BYTES),
         ram_bytes=_size(made, "ram_bytes", most=_LARGEST_BYTES),
         device_kinds=kinds - {"cpu"} if device_count else kinds,
+        worker_count=_size({"worker_count": 1, **made}, "worker_count", most=_MOST_WORKERS, least=1),
     )
 
 
-def _size(made: Mapping[str, object], key: str, *, most: int) -> int:
+def _size(made: Mapping[str, object], key: str, *, most: int, least: int = 0) -> int:
     value = made.get(key, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise _bad_number(f"claim.{key}", value, least=0, most=most)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise _bad_number(f"claim.{key}", value, least=least, most=most)
     return value
 
 
@@ -259,6 +265,20 @@ def _values(placed: Placed) -> dict[str, str | None]:
         "devices": ",".join(str(device.index) for device in placed.devices),
         "tensor_parallel_size": str(max(len(placed.devices), 1)),
         "context_length": None if placed.context_length is None else str(placed.context_length),
+        **_of_team(placed.team),
+    }
+
+
+def _of_team(team: Team | None) -> dict[str, str]:
+    """Of one worker alone, a team of one."""
+    if team is None:
+        return {"rank": "0", "ranks": "1", "leader_address": "127.0.0.1", "leader_port": "0", "members": "127.0.0.1"}
+    return {
+        "rank": str(team.rank),
+        "ranks": str(len(team.mates)),
+        "leader_address": team.leader.address,
+        "leader_port": str(team.port),
+        "members": ",".join([each.address for each in team.mates]),
     }
 
 

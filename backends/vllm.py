@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from backends import vllm_failures
-from backends.base import Estimate, Option, Placed, Want
+from backends.base import Estimate, Option, Placed, Team, Want
 from backends.failures import Failure, first_known
 from backends.memory import fitting
 from backends.memory.vllm import GRAPH_BYTES, Reserving
@@ -44,6 +44,8 @@ class Vllm:
     visible: str = "CUDA_VISIBLE_DEVICES"
     env: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = vllm_failures.VLLM
+    spans_workers: bool = True
+    """Whether several workers may carry one replica."""
     paths: frozenset[str] = GENERATING.union(*POOLED.values())
     needs_facts: bool = True
     needs_files: bool = True
@@ -66,7 +68,7 @@ class Vllm:
         self._parsers(known, values)
         if "cpu" in self.device_kinds and not any(each.kind == "cuda" for each in want.devices):
             return (on_cpu(known, values, asked(values)),)
-        return fitting.estimates(known, want, asked(values), self.arithmetic(values))
+        return fitting.estimates(known, want, asked(values), self.arithmetic(values), spans=self.spans_workers)
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
         values = passed(options, KNOWN, FORBIDDEN, SUSPECT)
@@ -95,7 +97,7 @@ class Vllm:
     def launch(self, placed: Placed) -> LaunchSpec:
         values = passed(placed.options, KNOWN, FORBIDDEN, SUSPECT)
         own = {name: value for name, value in values.items() if name not in PARSER_OPTIONS}
-        forced = {**self._settled(placed, values), **_told(placed, values)}
+        forced = {**self._settled(placed, values), **_told(placed, values), **_together(placed.team)}
         decided = {**self.by_device(placed, values), **own, **self.above(placed, values), **forced}
         name, port = placed.model_name, placed.port
         ours: dict[str, OptionValue] = {"served-model-name": name, "host": "127.0.0.1", "port": port}
@@ -106,6 +108,7 @@ class Vllm:
                 **self.env_by_device(placed),
                 **placed.env,
                 **self._devices(placed, values),
+                **_reached_at(placed.team),
                 "VLLM_API_KEY": placed.engine_key,
                 "HF_HUB_OFFLINE": "1",
                 "VLLM_NO_USAGE_STATS": "1",
@@ -113,7 +116,7 @@ class Vllm:
             },
             port=placed.port,
             workdir=placed.workdir,
-            probe=HttpProbe("/health", deadline_seconds=_LEAST_SECONDS),
+            probe=HttpProbe("" if placed.team and placed.team.rank else "/health", deadline_seconds=_LEAST_SECONDS),
             files={TEMPLATE: str(values["chat-template"])} if "chat-template" in values else {},
         )
 
@@ -153,6 +156,25 @@ class Vllm:
         if is_on_accelerator(placed):
             return {self.visible: ",".join(each.visible_name for each in placed.devices)}
         return cpu_env(placed, values, asked(values))
+
+
+def _together(team: Team | None) -> dict[str, OptionValue]:
+    """Its own processes on each worker, and a place where they meet (`vllm serve --help`, parallel configuration)."""
+    if team is None:
+        return {}
+    made: dict[str, OptionValue] = {
+        "distributed-executor-backend": "mp",
+        "pipeline-parallel-size": len(team.mates),
+        "nnodes": len(team.mates),
+        "node-rank": team.rank,
+        "master-addr": team.leader.address,
+        "master-port": team.port,
+    }
+    return made | ({"headless": True} if team.rank else {})
+
+
+def _reached_at(team: Team | None) -> dict[str, str]:
+    return {} if team is None else {"VLLM_HOST_IP": team.mates[team.rank].address}
 
 
 def is_on_accelerator(placed: Placed) -> bool:
@@ -212,6 +234,8 @@ def whole(values: Mapping[str, OptionValue], name: str) -> int | None:
 
 def tensor_of(placed: Placed, wish: fitting.Asked) -> int:
     """Of the devices that were given: the scheduler chose how many."""
+    if placed.team is not None:
+        return len(placed.devices)
     others = wish.pipeline * wish.data
     return wish.tensor or max(len(placed.devices) // others, 1)
 

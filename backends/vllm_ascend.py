@@ -47,6 +47,8 @@ class VllmAscend(Vllm):
     device_kinds: frozenset[DeviceKind] = frozenset({"ascend"})
     visible: str = "ASCEND_RT_VISIBLE_DEVICES"
     env: tuple[tuple[str, str], ...] = _ENV
+    spans_workers: bool = False
+    """Its documentation joins several machines by Ray, or by copies of the attention layers."""
     failures: tuple[Failure, ...] = (*vllm_failures.CANN, *vllm_failures.VLLM)
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:

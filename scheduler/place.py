@@ -51,9 +51,21 @@ def _placement(
     team = best_team(found, claim.worker_count)
     if isinstance(team, tuple):
         return Placement(tuple([_part(each) for each in team]), granted(claim, wish))
-    params = {"needed_count": claim.worker_count, "able_count": team}
-    reasons.append(Reason(None, "team", "too_few_workers", params))
+    reasons.append(_no_team(found, claim, team))
     return None
+
+
+def _no_team(found: Sequence[Candidate], claim: Claim, able_count: int) -> Reason:
+    """Whether they are too few at all, or only apart."""
+    if isinstance(team := best_team([each._replace(network="") for each in found], claim.worker_count), tuple):
+        where = ", ".join([f"{each.worker} ({each.network or '-'})" for each in _as_they_are(found, team)])
+        return Reason(None, "team", "networks_differ", {"needed_count": claim.worker_count, "workers": where})
+    return Reason(None, "team", "too_few_workers", {"needed_count": claim.worker_count, "able_count": able_count})
+
+
+def _as_they_are(found: Sequence[Candidate], team: Sequence[Candidate]) -> list[Candidate]:
+    names = {each.worker for each in team}
+    return list({each.worker: each for each in sorted(found) if each.worker in names}.values())
 
 
 def _part(winner: Candidate) -> Part:

@@ -10,13 +10,23 @@ from scheduler.nearness import missing_bytes
 from scheduler.node import SOUND, Node
 from scheduler.place import place
 from scheduler.question import Question
+from scheduler.rank import NETWORK
 
 NEAREST_WORKERS = 4
 """On so many workers per kind of reason a change is tried; the nearest that helps is offered."""
 RANKS: tuple[str, ...] = (
     *("choose_other_devices", "use_more_devices", "share_chips", "shorten_context", "use_variant"),
     *("allow_workers", "allow_chips", "allow_together", "resume_worker", "wait_for_reading"),
-    *("uncordon", "change_labels", "label_worker", "stop_instances", "free_device_memory", "free_ram", "free_disk"),
+    *(
+        "uncordon",
+        "change_labels",
+        "label_worker",
+        "label_network",
+        "stop_instances",
+        "free_device_memory",
+        "free_ram",
+        "free_disk",
+    ),
     *("start_worker", "bring_backend", "mend_devices", "ask_doctor"),
     *(
         "use_more_devices_elsewhere",
@@ -74,6 +84,9 @@ def _of_the_wish(question: Question) -> Iterator[Trial]:
     if not wish.share_chips and any(claim.may_share for claim in claims):
         sharing = Remedy("share_chips", {}, {"placement": {"share_chips": True}})
         yield Trial(sharing, nodes, claims, replace(wish, share_chips=True))
+    if any(claim.worker_count > 1 for claim in claims) and len({node.labels.get(NETWORK) for node in nodes}) > 1:
+        joined = [replace(node, labels={**node.labels, NETWORK: ""}) for node in nodes]
+        yield Trial(Remedy("label_network", {"label": NETWORK}), joined, claims, wish)
 
 
 def _of_workers(question: Question, refused: Unplaceable) -> Iterator[Remedy]:

@@ -1,7 +1,7 @@
 """Which parallel shapes and contexts of a model fit on which devices: one search for every engine that reserves."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from backends import parallel
@@ -17,6 +17,8 @@ DEFAULT_LONGEST = 4096
 LEAST_CONTEXT = 4096
 """A default context shorter than this is no reason to take fewer devices."""
 STEP = 256
+WORKER_COUNTS = (2, 3, 4, 6, 8)
+"""Over which a replica is spread where the user says no number of stages."""
 
 
 class Room(NamedTuple):
@@ -67,8 +69,13 @@ class Arithmetic(Protocol):
         """A smaller claim that does for the same, where a device may be shared and the engine can be told so."""
 
 
-def estimates(facts: ModelFacts, want: Want, asked: Asked, arithmetic: Arithmetic) -> tuple[Estimate, ...]:
+def estimates(
+    facts: ModelFacts, want: Want, asked: Asked, arithmetic: Arithmetic, *, spans: bool = False
+) -> tuple[Estimate, ...]:
     """Fewest devices first, on the smallest devices that do; with the wanted context, else the largest that fits.
+
+    `spans`: the engine can put one pipeline stage on each of several workers. Such ways come last, and where the model
+    fits on one worker only if the user asks for stages or picks devices.
 
     Where no device of the engine's kinds is there, one estimate says what the smallest shape needs by itself.
 
@@ -81,9 +88,39 @@ def estimates(facts: ModelFacts, want: Want, asked: Asked, arithmetic: Arithmeti
     if not rooms:
         return (search.anywhere(shapes[0]),)
     found = tuple(estimate for ranks in shapes for room in rooms for estimate in search.on(ranks, room))
-    if not found:
+    wide = tuple(_over_workers(search, want, rooms, found)) if spans else ()
+    if not found and not wide:
         raise search.does_not_fit(shapes[-1], rooms[-1])
-    return found
+    return (*found, *wide)
+
+
+def _over_workers(
+    search: "_Search", want: Want, rooms: Sequence[Room], found: Sequence[Estimate]
+) -> Iterator[Estimate]:
+    """Few workers first; the devices of one share each layer, since no link between workers is as fast as theirs."""
+    asked, extent = search.asked, want.extent
+    fits_on_one = any(extent.devices is None or each.claim.device_count <= extent.devices for each in found)
+    if asked.data > 1 or (fits_on_one and asked.pipeline == 1 and not want.device_count):
+        return
+    for count in [asked.pipeline] if asked.pipeline > 1 else WORKER_COUNTS:
+        if count <= min(extent.workers, search.facts.layer_count or count):
+            for tensor in _tensors(search, want, count):
+                yield from (
+                    _spread(each, tensor, count) for room in rooms for each in search.on(Ranks(tensor, count), room)
+                )
+
+
+def _tensors(search: "_Search", want: Want, workers: int) -> tuple[int, ...]:
+    """Sizes that the model allows and a worker has devices for."""
+    wanted = search.asked.tensor
+    if want.device_count:
+        wanted = want.device_count // workers if want.device_count % workers == 0 else 0
+    sizes = parallel.tensor_sizes(search.facts, want.extent.devices or MOST_DEVICES)
+    return tuple(size for size in sizes if wanted in {None, size})
+
+
+def _spread(found: Estimate, tensor: int, workers: int) -> Estimate:
+    return replace(found, claim=replace(found.claim, device_count=tensor, worker_count=workers))
 
 
 def rooms_of(devices: Sequence[Device], kinds: frozenset[DeviceKind]) -> tuple[Room, ...]:

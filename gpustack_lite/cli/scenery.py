@@ -18,7 +18,7 @@ from gpustack_lite.hub.hubs import hubs_of
 from gpustack_lite.hub.remote_facts import RemoteFacts
 from gpustack_lite.hub.repository import Repositories
 from gpustack_lite.planning.evaluation import Surroundings, document, evaluate
-from gpustack_lite.planning.subject import Subject, examples
+from gpustack_lite.planning.subject import Subject, examples, extent
 from gpustack_lite.ports import Ports
 from gpustack_lite.settings import load
 from scheduler import Node
@@ -76,7 +76,8 @@ def subject_of(body: Mapping[str, Any], nodes: Sequence[Node], known: ModelFacts
     options = dict(body.get("options") or {})
     backend.check(options, {})
     picked = len((body.get("placement") or {}).get("devices") or ()) or None
-    return Subject(str(body["source"]), read, backend, str(named or backend.name), options, devices, picked)
+    name, there = str(named or backend.name), extent([each.kind for each in node.devices] for node in nodes)
+    return Subject(str(body["source"]), read, backend, name, options, devices, picked, extent=there)
 
 
 def _named(name: object) -> Backend | None:

@@ -122,7 +122,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A replica needs {needed_count} workers with the same chip in one network; {able_count} could serve together.",
         "一个副本需要同一网络中芯片相同的 {needed_count} 个工作节点；目前能够协同的有 {able_count} 个。",
     ),
+    "networks_differ": (
+        "A replica needs {needed_count} workers in one network. Enough would do, but they carry different labels "
+        "network: {workers}.",
+        "一个副本需要同一网络中的 {needed_count} 个工作节点。数量足够，但 network 标签各不相同：{workers}。",
+    ),
     # remedies
+    "label_network": (
+        "Give workers that reach each other fast the same label {label} (`join --labels {label}=NAME`).",
+        "为彼此高速互通的工作节点设置相同的标签 {label}（`join --labels {label}=名称`）。",
+    ),
     "free_disk": (
         "Free {missing_bytes} of disk on {worker}, or bring the files there by hand.",
         "在 {worker} 上释放 {missing_bytes} 磁盘空间，或手动放置模型文件。",

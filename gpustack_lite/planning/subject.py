@@ -1,9 +1,9 @@
 """What is to be placed: a model, the engine for it, and the options; and what the engine says it needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from backends.base import Backend, Estimate, Want
+from backends.base import Backend, Estimate, Extent, Want
 from gpustack_lite.domain import Claim, Device, DeviceKind, ModelFacts, Options
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.learning import Lesson, key_of, learned, lessons_for
@@ -33,6 +33,8 @@ class Subject:
     """By `learning.key_of`: what earlier loads of this source took."""
     build_kinds: frozenset[DeviceKind] = frozenset()
     """As `Want.build_kinds`."""
+    extent: Extent = field(default_factory=Extent)
+    """As `Want.extent`."""
 
     def estimates(self) -> tuple[Estimate, ...]:
         """With what earlier loads of the same taught.
@@ -40,9 +42,8 @@ class Subject:
         Raises:
             Refusal: the engine cannot say what it needs, or it fits on no device that there is.
         """
-        found = self.backend.estimates(
-            self.facts, Want(self.options, self.devices, self.picked_count, self.build_kinds)
-        )
+        want = Want(self.options, self.devices, self.picked_count, self.build_kinds, self.extent)
+        found = self.backend.estimates(self.facts, want)
         if not self.lessons:
             return found
         keys = [[self.key_of(each, build) for build in self.builds] for each in found]
@@ -73,6 +74,12 @@ class Subject:
 
     def given(self, names: Iterable[str]) -> Mapping[str, object]:
         return {name: self.options[name] for name in names if name in self.options}
+
+
+def extent(devices: Iterable[Sequence[DeviceKind | str]]) -> Extent:
+    """Of workers, each by the kinds of its devices."""
+    counts = [count for kinds in devices if (count := len(kinds) - kinds.count("cpu"))]
+    return Extent(len(counts), max(counts, default=None))
 
 
 def examples(nodes: Iterable[Node]) -> tuple[Device, ...]:

@@ -26,7 +26,7 @@ from gpustack_lite.domain import (
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import sources
 from gpustack_lite.planning.numbers import numbers_of, with_numbers
-from gpustack_lite.planning.subject import Subject
+from gpustack_lite.planning.subject import Subject, extent
 from gpustack_lite.planning.variants import variants
 from gpustack_lite.server.facts import Known, known
 from gpustack_lite.server.preflight import Hosts, seen_of, unfit
@@ -267,9 +267,19 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
     found.backend, found.name = backend, model.backend or backend.name
     builds = builds_of(snapshot.workers, found.name, model.backend_version, backend.device_kinds)
     kinds = build_kinds(snapshot.workers, snapshot.devices, found.name)
-    lessons = snapshot.lessons
+    there = extent([each.kind for each in rows] for rows in snapshot.devices.values())
     found.subject = Subject(
-        model.source, largest, backend, found.name, model.options, devices, picked, builds, lessons, kinds
+        model.source,
+        largest,
+        backend,
+        found.name,
+        model.options,
+        devices,
+        picked,
+        builds,
+        snapshot.lessons,
+        kinds,
+        there,
     )
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
     found.estimates = _fewest_workers_first(found.subject.estimates())

@@ -1,9 +1,10 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from backends.base import Backend, Placed, Want
+from backends.base import Backend, Mate, Placed, Team, Want
 from backends.custom import CUSTOM, CustomBackend, from_spec
 from gpustack_lite.domain import Abilities, Device, DeviceKind, LaunchSpec
 from gpustack_lite.errors import Refusal
@@ -30,6 +31,7 @@ def launched(
     devices: tuple[int, ...] = (),
     source_path: str | None = "/models/a b.gguf",
     context_length: int | None = 4096,
+    team: Team | None = None,
 ) -> LaunchSpec:
     backend = made(command=command, device_kinds=["cpu", kind])
     return backend.launch(
@@ -48,6 +50,7 @@ def launched(
             cpu_count=2,
             version=backend.versions()[0],
             runner_dir="/r",
+            team=team,
         )
     )
 
@@ -215,3 +218,25 @@ def test_paths_and_reasoning_are_what_a_gateway_knows(field: str, value: object)
     with pytest.raises(Refusal) as refused:
         made(**{field: value})
     assert (refused.value.code, refused.value.param) == (f"custom_{field}_invalid", field)
+
+
+WIDE = ["prog", "{rank}/{ranks}", "{leader_address}:{leader_port}", "{members}"]
+
+
+def test_several_workers_are_told_of_each_other() -> None:
+    team = Team(1, (Mate("w1", "10.0.0.1"), Mate("w2", "10.0.0.2")), 21001)
+    spec = launched(WIDE, team=team)
+    assert spec.argv[1:] == ("1/2", "10.0.0.1:21001", "10.0.0.1,10.0.0.2")
+    assert spec.probe.path == ""
+    assert launched(WIDE, team=replace(team, rank=0)).probe.path == "/ready"
+
+
+def test_one_worker_is_a_team_of_one() -> None:
+    assert launched(WIDE).argv[1] == "0/1"
+
+
+def test_a_claim_may_be_on_several_workers() -> None:
+    (estimate,) = made(claim={"worker_count": 3}).estimates(None, Want())
+    assert estimate.claim.worker_count == 3
+    with pytest.raises(Refusal, match="custom_number_invalid"):
+        made(claim={"worker_count": 0})

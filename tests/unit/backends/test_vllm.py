@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backends.base import Backend
+from backends.base import Backend, Extent, Mate, Team, Want
 from backends.vllm import VLLM
 from backends.vllm_ascend import VLLM_ASCEND
 from gpustack_lite.domain import BackendVersion
@@ -233,3 +233,49 @@ def test_every_failure_has_its_sentence() -> None:
 )
 def test_paths_follow_what_the_model_is_for(model: str, path: str) -> None:
     assert path in VLLM.abilities(facts(model), {}).paths
+
+
+# --- several workers
+
+
+def over(model: str, spec: str, workers: int, each: int, **options: object) -> list[tuple[int, int]]:
+    """(workers, devices of each) of every way, where so many workers have so many devices."""
+    asked = replace(want(spec, **options), extent=Extent(workers, each))
+    claims = [each.claim for each in VLLM.estimates(facts(model), asked)]
+    return list(dict.fromkeys((claim.worker_count, claim.device_count) for claim in claims))
+
+
+def test_stages_on_several_workers_are_for_what_fits_on_none() -> None:
+    assert {workers for workers, _ in over("Qwen3-32B", "1xL20-48G", 4, 8)} == {1}
+    assert over("Qwen3-32B", "1xL20-48G", 4, 1) == [(1, 2), (1, 4), (1, 8), (1, 16), (2, 1), (3, 1), (4, 1)]
+    assert over("DeepSeek-R1", "1xA100-80G", 2, 8)[-1] == (2, 8)
+
+
+def test_who_asks_for_stages_may_have_them_on_several_workers() -> None:
+    found = over("Qwen3-8B", "1xL20-48G", 2, 8, pipeline_parallel_size=2, tensor_parallel_size=4)
+    assert found == [(1, 8), (2, 4)]
+    assert over("Qwen3-8B", "1xL20-48G", 1, 8, pipeline_parallel_size=2, tensor_parallel_size=4) == [(1, 8)]
+
+
+def test_devices_picked_on_two_workers_are_a_stage_each() -> None:
+    asked = replace(want("1xL20-48G", picked=4), extent=Extent(2, 8))
+    found = [each for each in VLLM.estimates(facts("Qwen3-8B"), asked) if each.claim.worker_count == 2]
+    assert {each.claim.device_count for each in found} == {2}
+    assert found[0].parallel == {"tensor": 2, "pipeline": 2}
+
+
+def test_an_engine_that_cannot_is_not_asked_to() -> None:
+    asked = Want({}, devices("1x910B4-32G"), extent=Extent(8, 1))
+    assert {each.claim.worker_count for each in VLLM_ASCEND.estimates(facts("Qwen3-32B"), asked)} == {1}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_is_launched_on_each_of_two_workers(rank: int) -> None:
+    version = replace(VERSION, backend="vllm", executable="/v/bin/vllm")
+    team = Team(rank, (Mate("w1", "10.0.0.1", (0, 1)), Mate("w2", "10.0.0.2", (0, 1))), 21001)
+    spec = VLLM.launch(replace(placed("Qwen3-32B", version, devices("2xL20-48G"), 4096), team=team))
+    said = set(spec.argv)
+    assert {"--tensor-parallel-size=2", "--pipeline-parallel-size=2", "--nnodes=2", f"--node-rank={rank}"} <= said
+    assert {"--master-addr=10.0.0.1", "--master-port=21001", "--distributed-executor-backend=mp"} <= said
+    assert ("--headless" in said, spec.probe.path) == ((False, "/health") if rank == 0 else (True, ""))
+    assert spec.env["VLLM_HOST_IP"] == f"10.0.0.{rank + 1}"

@@ -133,6 +133,9 @@ def test_they_must_be_in_one_network(networks: tuple[str, str | None], fits: boo
     there = [ready(at + 1, labels={"network": each} if each else {}) for at, each in enumerate(networks)]
     found = only(decide(snapshot([an_instance(1)], model=WIDE, workers=there), START))
     assert isinstance(found, Place) == fits
+    if isinstance(found, Explain):
+        assert found.said["code"] == "networks_differ"
+        assert [each["code"] for each in found.remedies][:1] == ["label_network"]
 
 
 @pytest.mark.parametrize("state", ["lost", "stopping", "failed"])
