@@ -4,16 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from gpustack_lite.api import limiting
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.passwords import check_new_password
-from gpustack_lite.api.schemas.bodies import UserPatch
-from gpustack_lite.api.settling import settle, settle_on
-from gpustack_lite.db.queries import events, sessions, spending, users
+from gpustack_lite.api.settling import settle
+from gpustack_lite.db.queries import events, sessions, users
 from gpustack_lite.db.tables import LoginSession, User
 from gpustack_lite.errors import Refusal
-from gpustack_lite.wire import Limits
 
 PASSWORD_FILE = "initial_admin_password"  # noqa: S105  # the name of a file
 
@@ -44,6 +41,8 @@ async def sign_in(context: Context, username: str, password: str, address: str) 
         fresh = await session.get(User, user.id)
         if fresh is None or fresh.password_hash != user.password_hash or not fresh.active:
             raise Refusal("login_refused", status=401)
+        fresh.last_login_at = now
+        session.add(fresh)
         await sessions.forget_expired(session, now)
         session.add(
             LoginSession(
@@ -82,7 +81,7 @@ async def change_password(
     context: Context, username: str, current: str, new: str, address: str, *, kept_session: int | None
 ) -> None:
     """The user's other sessions end; the file with the first password goes when it is true no more."""
-    check_new_password(new, current)
+    check_new_password(new, current, username=username)
     user = await _prove(context, username, current, address)
     hashed = await context.passwords.hash(new)
     async with context.db.write() as session:
@@ -90,7 +89,7 @@ async def change_password(
         if fresh is None or fresh.password_hash != user.password_hash:
             raise Refusal("login_refused", status=401)
         fresh.password_hash, fresh.must_change_password = hashed, False
-        session.add(fresh)
+        await users.record_put(session, fresh, context.ports.clock)
         await sessions.end_all_of(session, fresh.id or 0, but=kept_session)
         await events.insert_event(session, context.ports.clock, "password_changed", params={"user": fresh.username})
     if username == users.FIRST_ADMIN:
@@ -104,8 +103,10 @@ async def reset_password(context: Context, ref: str) -> tuple[User, str]:
     hashed = await context.passwords.hash(password)
     async with context.db.write() as session:
         user = await users.by_ref(session, ref)
+        if user.source != users.LOCAL:
+            raise Refusal("password_elsewhere", status=409, name=user.username)
         user.password_hash, user.must_change_password = hashed, True
-        session.add(user)
+        await users.record_put(session, user, context.ports.clock)
         await sessions.end_all_of(session, user.id or 0)
         await events.insert_event(session, context.ports.clock, "password_reset", params={"user": user.username})
         if user.username == users.FIRST_ADMIN:
@@ -125,26 +126,3 @@ def write_password(context: Context, password: str) -> None:
 
 def password_file(data_dir: Path) -> Path:
     return data_dir / PASSWORD_FILE
-
-
-async def limit(context: Context, ref: str, body: UserPatch) -> User:
-    """What all keys and sessions of a user may use together. Every gateway that can be reached knows when it returns.
-
-    Raises:
-        NotFound: no such user.
-        Refusal: `timezone_unknown`.
-    """
-    async with context.db.write() as session:
-        user = await users.by_ref(session, ref)
-        before = user.limits
-        if "limits" in body.model_fields_set:
-            user.limits = limiting.merged(before, body.limits)
-        if user.limits != before:
-            session.add(user)
-            await spending.recount(session, f"user:{user.id}", user.limits, context.ports.clock.wall())
-            params = {"user": user.username}
-            await events.insert_event(session, context.ports.clock, "user_changed", params=params)
-    context.signals.touch("credentials", "changes")
-    wanted = Limits.model_validate(user.limits) if user.limits else None
-    await settle_on(context, lambda known: all(each.user_limits == wanted for each in known if each.user_id == user.id))
-    return user

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
+from gpustack_lite import roles
 from gpustack_lite.api import rights
 from gpustack_lite.api.context import Context, Ctx, context_of
 from gpustack_lite.api.credentials import CSRF_HEADER, Caller, Presented, digest, is_forged, presented, same
@@ -61,7 +62,7 @@ async def _by_digest(context: Context, shown: str) -> Caller | None:
                 user.id or 0,
                 user.username,
                 user.role,
-                scopes=frozenset(key.scopes),
+                scopes=frozenset(roles.held(user.role, key.scopes)),
                 models=tuple(key.models),
                 expires_at=key.expires_at,
             )
@@ -70,7 +71,7 @@ async def _by_digest(context: Context, shown: str) -> Caller | None:
 
 async def _local_cli(context: Context) -> Caller | None:
     async with context.db.read() as session:
-        admin = await users.by_name(session, users.FIRST_ADMIN)
+        admin = await users.host_admin(session)
     return None if admin is None else Caller("cli", None, admin.id or 0, admin.username, "admin")
 
 
@@ -92,6 +93,8 @@ def needs(need: Need) -> Callable[[Request, Context], Coroutine[Any, Any, Signed
     return check
 
 
+Oneself = Annotated[SignedInCaller, Depends(needs("who"))]
+Account = Annotated[SignedInCaller, Depends(needs("account"))]
 RowReader = Annotated[SignedInCaller, Depends(needs("rows"))]
 Reader = Annotated[SignedInCaller, Depends(needs("read"))]
 Owner = Annotated[SignedInCaller, Depends(needs("own"))]

@@ -11,12 +11,13 @@ log = logging.getLogger(__name__)
 
 
 async def ensure_admin(context: Context) -> None:
-    """Make `admin` where it is missing, and remove a password file that an interrupted change left behind."""
+    """Make `admin` where no administrator is, and remove a password file that an interrupted change left behind."""
     async with context.db.read() as session:
-        admin = await users.by_name(session, users.FIRST_ADMIN)
+        first = await users.by_name(session, users.FIRST_ADMIN)
+        admin = await users.host_admin(session)
     if admin is None:
         await _make_admin(context)
-    elif not admin.must_change_password:
+    elif first is None or not first.must_change_password:
         context.ports.disk.remove(accounts.password_file(context.data_dir))
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpustack_lite import roles
 from gpustack_lite.api import limiting, rights, rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller, digest
@@ -50,6 +51,7 @@ async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, 
 async def change(context: Context, maker: Caller, ref: str, body: KeyPatch) -> dict[str, Any]:
     async with context.db.write() as session:
         key = await keys.by_ref(session, ref, owner_of(maker))
+        owner = await users.by_ref(session, str(key.user_id))
         before = key.limits, key.weight
         for name in sorted(body.model_fields_set):
             value = getattr(body, name)
@@ -57,7 +59,7 @@ async def change(context: Context, maker: Caller, ref: str, body: KeyPatch) -> d
                 raise Refusal("field_missing", param=name, name=name)
             setattr(key, name, limiting.merged(key.limits, body.limits) if name == "limits" else value)
         rules.check_name(key.name)
-        _must_be_granted(context, maker, key)
+        _must_be_granted(context, maker, key, owner.role)
         if refused := rights.refuse_weight(maker, before[1], key.weight):
             raise refused
         session.add(key)
@@ -73,11 +75,11 @@ def _is_of(credential: Credential, key: ApiKey) -> bool:
     """Whether the gateways are told the key as it is now."""
     told = credential.enabled, credential.limits, credential.weight, credential.expires_at
     limits = Limits.model_validate(key.limits) if key.limits else None
-    may = credential.scopes, credential.models
+    may = set(credential.scopes), credential.models
     return (
         credential.digest == key.digest
         and told == (key.enabled, limits, key.weight, key.expires_at)
-        and may == (tuple(key.scopes), tuple(key.models))
+        and may == (set(roles.held(credential.role, key.scopes)), tuple(key.models))
     )
 
 
@@ -99,11 +101,11 @@ def owner_of(caller: Caller) -> int | None:
     return None if caller.is_admin else caller.user_id
 
 
-def _must_be_granted(context: Context, maker: Caller, key: ApiKey) -> None:
+def _must_be_granted(context: Context, maker: Caller, key: ApiKey, owner_role: str | None = None) -> None:
     rules.check_plain(key.models, "models")
     if key.expires_at is not None and key.expires_at <= context.ports.clock.wall():
         raise Refusal("expiry_passed", param="expires_at")
-    if refused := rights.refuse_key(maker, key.scopes, key.models, key.expires_at):
+    if refused := rights.refuse_key(maker, key.scopes, key.models, key.expires_at, owner_role):
         raise refused
 
 

@@ -48,8 +48,30 @@ class Passwords:
             return False
 
 
-def check_new_password(new: str, current: str | None = None) -> None:
+_COMMON = """
+password password1 password12 password123 passw0rd p@ssw0rd p@ssword pa$$word qwertyui qwertyuiop qwerty123 qwerty1234
+1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 zaq12wsx q1w2e3r4 asdfghjk asdfghjkl zxcvbnm123 12345678 123456789 1234567890
+0123456789 87654321 987654321 0987654321 11223344 12341234 123123123 iloveyou iloveyou1 sunshine princess football
+baseball superman trustno1 starwars whatever welcome1 welcome123 letmein1 letmein123 changeme changeme1 changeme123
+administrator admin123 admin1234 adminadmin admin12345 abcd1234 abc12345 abcdefgh a1b2c3d4 a1234567 aa123456 test1234
+testtest secret123 default1 computer internet woaini1314 5201314520 woaini520 gpustack gpustack1 gpustack123
+gpustack-lite
+"""
+COMMON = frozenset(_COMMON.split())
+"""What is tried first; also with other cases."""
+FEWEST_CHARACTERS = 4
+"""Different ones: `aaaaaaaa` and `abababab` are tried early too."""
+
+
+def check_new_password(new: str, current: str | None = None, *, username: str, param: str = "new") -> None:
+    """Length rather than kinds of characters; nothing that stands on everybody's list.
+
+    Raises:
+        Refusal: `password_length`, `password_unchanged` or `password_guessable`.
+    """
     if not SHORTEST <= len(new) <= LONGEST:
-        raise Refusal("password_length", param="new", shortest=SHORTEST, longest=LONGEST)
+        raise Refusal("password_length", param=param, shortest=SHORTEST, longest=LONGEST)
     if new == current:
-        raise Refusal("password_unchanged", param="new")
+        raise Refusal("password_unchanged", param=param)
+    if new.casefold() in COMMON | {username.casefold()} or len(set(new)) < FEWEST_CHARACTERS:
+        raise Refusal("password_guessable", param=param)

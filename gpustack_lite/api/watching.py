@@ -61,10 +61,14 @@ def _text(batch: list[Change] | Gap, signed_in: SignedInCaller, language: Langua
 
 
 def _may_see(signed_in: SignedInCaller, change: Change) -> bool:
-    """Keys are their owner's affair; an admin sees them all."""
-    if change.kind != "key" or signed_in.caller.is_admin:
+    """Keys are their owner's affair, users an administrator's, who sees all."""
+    if signed_in.caller.is_admin or change.kind not in {"key", "user"}:
         return True
-    return change.document is not None and change.document.get("user_id") == signed_in.caller.user_id
+    return (
+        change.kind == "key"
+        and change.document is not None
+        and change.document.get("user_id") == signed_in.caller.user_id
+    )
 
 
 def _change(change: Change, language: Language) -> bytes:

@@ -6,7 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from gpustack_lite.db import model_state
-from gpustack_lite.db.tables import ApiKey, Event, Model, ModelFile, ModelInstance, ModelRouteRow, Worker, WorkerDevice
+from gpustack_lite.db.tables import (
+    ApiKey,
+    Event,
+    Model,
+    ModelFile,
+    ModelInstance,
+    ModelRouteRow,
+    User,
+    Worker,
+    WorkerDevice,
+)
 from gpustack_lite.wire import Autoscale, Limits, Serving
 
 Document = dict[str, Any]
@@ -217,6 +227,20 @@ def isolation_document(standing: Mapping[str, Any] | None) -> Document | None:
     if found.get("since") is None:
         return None
     return {name: found.get(name) for name in ("since", "code", "clear_since")} | {"held": bool(found.get("is_held"))}
+
+
+def user_document(user: User) -> Document:
+    return {
+        "id": user.id,
+        "username": user.username,
+        "role": user.role,
+        "active": user.active,
+        "source": user.source,
+        "must_change_password": user.must_change_password,
+        "limits": limits_document(user.limits),
+        "created_at": iso(user.created_at),
+        "last_login_at": iso(user.last_login_at),
+    }
 
 
 def key_document(key: ApiKey, user: str | None = None) -> Document:

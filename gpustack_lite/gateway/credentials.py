@@ -59,7 +59,7 @@ def admit(
     now: Callable[[], datetime],
     scopes: frozenset[str] = frozenset({"inference"}),
 ) -> Credential:
-    """The owner of a valid credential that holds one of `scopes`; sessions hold every scope.
+    """The owner of a valid credential that holds one of `scopes`; so does a session of which no scopes are said.
 
     Raises:
         Refusal: 401 without a valid credential, 403 when it is not made for this.
@@ -74,9 +74,15 @@ def admit(
             raise refused or Refusal("invalid_api_key", status=401)
     if given.carrier == "cookie" and is_forged(method, headers, credential):
         raise Refusal("csrf_token_missing", status=403)
-    if credential.kind != "session" and not scopes.intersection(credential.scopes):
-        raise Refusal("key_lacks_scope", status=403, scope=" / ".join(sorted(scopes)))
+    if not scopes.intersection(credential.scopes) and (credential.kind != "session" or credential.scopes):
+        raise _lacking(credential, scopes)
     return credential
+
+
+def _lacking(credential: Credential, scopes: frozenset[str]) -> Refusal:
+    if credential.kind != "session":
+        return Refusal("key_lacks_scope", status=403, scope=" / ".join(sorted(scopes)))
+    return Refusal("viewer_only_reads" if "read" in credential.scopes else "password_change_required", status=403)
 
 
 def why_not(credential: Credential | None, now: datetime) -> Refusal | None:

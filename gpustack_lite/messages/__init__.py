@@ -22,6 +22,7 @@ from gpustack_lite.messages import (
     hub,
     lifecycle,
     mindie,
+    people,
     planning,
     scheduler,
     server,
@@ -33,7 +34,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, devices, doctor, faults, holding, hub, mindie, versions, vllm),
+    *(compatibility, devices, doctor, faults, holding, hub, mindie, people, versions, vllm),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

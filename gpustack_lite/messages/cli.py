@@ -201,7 +201,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "密钥 {name}（仅显示这一次）：\n{key}",
     ),
     "key_updated": ("The key {name} is changed.", "已修改密钥 {name}。"),
-    "user_updated": ("The limits of the user {name} are changed.", "已修改用户 {name} 的限制。"),
+    "user_updated": ("The user {name} is changed.", "已修改用户 {name}。"),
     "key_deleted": ("The key {name} is deleted and no longer works.", "密钥 {name} 已删除并失效。"),
     "route_created": ("The name {name} can be used as a model.", "名称 {name} 已可作为模型使用。"),
     "route_changed": ("The route {name} is changed.", "路由 {name} 已修改。"),

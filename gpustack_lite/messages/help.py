@@ -32,7 +32,8 @@ Look after it
   devices     the accelerators: list, show, cordon, uncordon
   files       model files on workers: list, show, add, pause, resume, delete
   backends    the engines: list, create, delete, install, versions, set-default, remove
-  users       who may sign in: list, update, reset-password
+  users       who may sign in: list, create, show, update, delete, deactivate,
+              activate, reset-password, password
   events      what happened, and when: list
   login       remember a server and sign in to it
 
@@ -74,7 +75,8 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   devices     加速卡：list、show、cordon、uncordon
   files       节点上的模型文件：list、show、add、pause、resume、delete
   backends    推理引擎：list、create、delete、install、versions、set-default、remove
-  users       可登录的用户：list、update、reset-password
+  users       可登录的用户：list、create、show、update、delete、deactivate、
+              activate、reset-password、password
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录
 
@@ -407,8 +409,8 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "日和月按哪个时区计算，例如 Asia/Shanghai（默认 UTC）。",
     ),
     "help_users_update": (
-        "Change what all keys and sessions of a user may use together.",
-        "修改用户所有密钥和会话合计的限制。",
+        "Change a user's role, or what all keys and sessions of the user may use together.",
+        "修改用户的角色，或其所有密钥和会话合计的限制。",
     ),
     "help_users_update_examples": (
         "\b\nExample:\n  gpustack-lite users update ada --concurrency 20 --tokens-per-month 5000000",

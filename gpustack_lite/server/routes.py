@@ -6,6 +6,7 @@ from typing import Any
 from backends import registry
 from backends.base import Renames
 from backends.slots import slots_of
+from gpustack_lite import roles
 from gpustack_lite.db import model_state
 from gpustack_lite.db.queries.cluster import engine_key
 from gpustack_lite.db.queries.publishing import Published
@@ -171,7 +172,7 @@ def _of_key(key: ApiKey, user: User) -> Credential:
         user_id=user.id or 0,
         user=user.username,
         role=user.role,
-        scopes=tuple(key.scopes),
+        scopes=roles.held(user.role, key.scopes),
         models=tuple(key.models),
         expires_at=key.expires_at,
         enabled=key.enabled,
@@ -205,7 +206,7 @@ def _of_user(user: User) -> Credential:
         user_id=user.id or 0,
         user=user.username,
         role=user.role,
-        scopes=("inference",),
+        scopes=roles.held(user.role, ("inference",)),
         user_limits=limits_of(user.limits),
     )
 
@@ -218,6 +219,7 @@ def _of_session(session: LoginSession, user: User) -> Credential:
         user_id=user.id or 0,
         user=user.username,
         role=user.role,
+        scopes=roles.session_scopes(user.role, must_change_password=user.must_change_password),
         expires_at=session.expires_at,
         csrf_digest=session.csrf_digest,
         user_limits=limits_of(user.limits),

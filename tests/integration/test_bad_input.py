@@ -228,7 +228,7 @@ def test_a_wrong_password_and_an_unknown_user_get_the_same_answer(platform: Plat
     assert answers[0].json()["error"]["message"] == answers[1].json()["error"]["message"]
 
 
-def test_the_initial_password_is_private_and_works_for_scripts(platform: Platform) -> None:
+def test_the_initial_password_is_private_and_opens_nothing_but_its_change(platform: Platform) -> None:
     path = platform.data_dir / "initial_admin_password"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     answer = httpx.post(
@@ -239,7 +239,9 @@ def test_the_initial_password_is_private_and_works_for_scripts(platform: Platfor
     assert answer.status_code == 200
     assert answer.json()["must_change_password"] is True
     bearer = {"Authorization": f"Bearer {answer.json()['token']}"}
-    assert httpx.get(f"{platform.url}/api/v1/models", headers=bearer, trust_env=False).status_code == 200
+    for path in ("/api/v1/models", "/v1/models"):
+        early = httpx.get(f"{platform.url}{path}", headers=bearer, trust_env=False)
+        assert (early.status_code, early.json()["error"]["code"]) == (403, "password_change_required")
 
 
 @pytest.mark.parametrize(

@@ -228,15 +228,22 @@ def test_login_is_remembered_privately_and_serves_the_other_commands(
     platform: Platform, echo: str, tmp_path: Path
 ) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    password = (platform.data_dir / "initial_admin_password").read_text()
-    wrong = cli("login", platform.url, "--password-stdin", given="wrong\n", env=home)
+    first = document(platform, "users", "create", "ada", "--role", "admin")["password"]
+    wrong = cli("login", platform.url, "-u", "ada", "--password-stdin", given="wrong\n", env=home)
     assert wrong.returncode == 1
-    done = cli("login", platform.url, "--password-stdin", given=password, env=home)
+    done = cli("login", platform.url, "-u", "ada", "--password-stdin", given=f"{first}\n", env=home)
     assert done.returncode == 0, done.stderr
+    assert "must be changed first" in cli("models", "list", env=home).stderr
+    assert "must be changed first" in cli("chat", echo, "too early", env=home).stderr
+    changed = cli("users", "password", "--password-stdin", given=f"{first}\nquite another one\n", env=home)
+    assert changed.returncode == 0, changed.stderr
     stored = tmp_path / "gpustack-lite/credentials.json"
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
     assert cli("models", "list", env=home).returncode == 0
     assert "by session" in cli("chat", echo, "by session", env=home).stdout
+    assert run(platform, "users", "deactivate", "ada").returncode == 0
+    assert cli("models", "list", env=home).returncode == 1
+    assert run(platform, "users", "delete", "ada").returncode == 0
 
 
 def test_a_join_token_brings_a_second_worker_without_being_seen(platform: Platform, tmp_path: Path) -> None:

@@ -1,21 +1,18 @@
 """Signing in, out, and changing one's password."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import accounts
-from gpustack_lite.api.auth import CredentialFirst, Owner, Reader
+from gpustack_lite.api.auth import Account, CredentialFirst, Oneself
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.credentials import SESSION_COOKIE, digest
 from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
 from gpustack_lite.api.schemas.public import Me, SignedIn
 from gpustack_lite.api.settling import settle
-from gpustack_lite.db.documents import iso, limits_document
+from gpustack_lite.db.documents import iso, user_document
 from gpustack_lite.db.queries import sessions, users
-from gpustack_lite.db.tables import User
 from gpustack_lite.errors import Refusal
 from gpustack_lite.wire import ADDRESS_HEADER
 
@@ -45,7 +42,7 @@ async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
 
 
 @router.post("/auth/logout", status_code=204)
-async def logout(signed_in: Owner, request: Request, context: Ctx) -> Response:
+async def logout(signed_in: Account, request: Request, context: Ctx) -> Response:
     if signed_in.caller.kind != "session":
         raise Refusal("not_a_session", status=400)
     async with context.db.write() as session:
@@ -59,7 +56,7 @@ async def logout(signed_in: Owner, request: Request, context: Ctx) -> Response:
 
 @router.get("/auth/me", responses=shows(Me))
 @router.get("/users/me", responses=shows(Me))
-async def me(signed_in: Reader, context: Ctx) -> JSONResponse:
+async def me(signed_in: Oneself, context: Ctx) -> JSONResponse:
     caller = signed_in.caller
     async with context.db.read() as session:
         user = await users.by_ref(session, str(caller.user_id))
@@ -74,24 +71,12 @@ async def me(signed_in: Reader, context: Ctx) -> JSONResponse:
 
 
 @router.post("/auth/password", status_code=204)
-async def change_password(body: PasswordChange, signed_in: Owner, request: Request, context: Ctx) -> Response:
+async def change_password(body: PasswordChange, signed_in: Account, request: Request, context: Ctx) -> Response:
     caller = signed_in.caller
     kept = caller.id if caller.kind == "session" else None
     address = client_address(request)
     await accounts.change_password(context, caller.username, body.current, body.new, address, kept_session=kept)
     return Response(status_code=204)
-
-
-def user_document(user: User) -> dict[str, Any]:
-    return {
-        "id": user.id,
-        "username": user.username,
-        "role": user.role,
-        "active": user.active,
-        "must_change_password": user.must_change_password,
-        "limits": limits_document(user.limits),
-        "created_at": iso(user.created_at),
-    }
 
 
 def client_address(request: Request) -> str:

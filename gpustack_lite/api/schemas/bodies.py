@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from gpustack_lite.api.replica_range import spelled_out
 from gpustack_lite.domain import DeviceKind
 from gpustack_lite.hub import sources
+from gpustack_lite.roles import Role
 
 Scope = Literal["inference", "read", "manage"]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
@@ -92,9 +93,21 @@ class KeyPatch(Body):
     weight: Weight | None = None
 
 
+class UserCreate(Body):
+    """Without a password one is made up, and is in the answer this once."""
+
+    username: Name
+    role: Role = "user"
+    password: Annotated[StrictStr, Field(max_length=1024)] | None = None
+    must_change_password: StrictBool = True
+    limits: LimitsSpec | None = None
+
+
 class UserPatch(Body):
     """Of the limits too, only what is present is changed."""
 
+    role: Role | None = None
+    active: StrictBool | None = None
     limits: LimitsSpec | None = None
 
 

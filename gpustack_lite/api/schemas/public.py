@@ -65,9 +65,11 @@ class UserShape(Shape):
     username: str
     role: str
     active: bool
+    source: str
     must_change_password: bool
     limits: LimitsShape | None
     created_at: str
+    last_login_at: str | None
 
 
 class CredentialShape(Shape):
@@ -79,6 +81,10 @@ class CredentialShape(Shape):
 class Me(UserShape):
     credential: CredentialShape
     csrf_token: str | None
+
+
+class NewUser(UserShape):
+    password: str | None
 
 
 class PasswordReset(Shape):

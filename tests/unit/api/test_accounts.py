@@ -116,9 +116,12 @@ async def test_the_first_password_works_until_it_is_changed_and_then_its_file_is
     first = password_file(api).read_text().strip()
     token = (await api.sign_in(password=first))["token"]
     async with api.client(token) as client:
-        assert (await client.get("/api/v1/models")).status_code == 200
+        early = await client.get("/api/v1/models")
+        assert (early.status_code, early.json()["error"]["code"]) == (403, "password_change_required")
+        assert (await client.get("/api/v1/auth/me")).json()["must_change_password"] is True
         answer = await client.post("/api/v1/auth/password", json={"current": first, "new": NEW})
         assert answer.status_code == 204
+        assert (await client.get("/api/v1/models")).status_code == 200
         assert not password_file(api).exists()
         assert (await client.get("/api/v1/auth/me")).json()["must_change_password"] is False
         assert (await client.post(LOGIN, json={"username": "admin", "password": first})).status_code == 401

@@ -23,7 +23,6 @@ OPEN = {
 
 READ = {
     "/api/docs",
-    "/api/v1/auth/me",
     "/api/v1/backends",
     "/api/v1/backends/{name:path}",
     "/api/v1/backends/{name:path}/versions",
@@ -46,22 +45,24 @@ READ = {
     "/api/v1/rebalance",
     "/api/v1/rebalance/{ref}",
     "/api/v1/usage",
-    "/api/v1/users/me",
     "/api/v1/watch",
     "/api/v1/workers",
     "/api/v1/workers/{ref}",
 }
 ROWS = {"/api/v1/requests", "/api/v1/requests/{ref}"}
+WHO = {"/api/v1/auth/me", "/api/v1/users/me"}
+ACCOUNT = {("POST", "/api/v1/auth/logout"), ("POST", "/api/v1/auth/password")}
 OWN = {
-    ("POST", "/api/v1/auth/logout"),
-    ("POST", "/api/v1/auth/password"),
     ("POST", "/api/v1/keys"),
     ("PATCH", "/api/v1/keys/{ref:path}"),
     ("DELETE", "/api/v1/keys/{ref:path}"),
 }
 ADMIN = {
     ("GET", "/api/v1/users"),
+    ("POST", "/api/v1/users"),
+    ("GET", "/api/v1/users/{ref}"),
     ("PATCH", "/api/v1/users/{ref}"),
+    ("DELETE", "/api/v1/users/{ref}"),
     ("POST", "/api/v1/users/{ref}/reset-password"),
     ("POST", "/api/v1/model-routes"),
     ("PATCH", "/api/v1/model-routes/{ref:path}"),
@@ -115,6 +116,8 @@ RULES: dict[tuple[str, str], str] = (
     dict.fromkeys(OPEN, "open")
     | {("GET", path): "read" for path in READ}
     | {("GET", path): "rows" for path in ROWS}
+    | {("GET", path): "who" for path in WHO}
+    | dict.fromkeys(ACCOUNT, "account")
     | dict.fromkeys(OWN, "own")
     | dict.fromkeys(INFERENCE, "inference")
     | dict.fromkeys(ADMIN, "admin")

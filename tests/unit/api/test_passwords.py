@@ -66,7 +66,7 @@ async def test_few_work_at_once_and_no_more_than_a_bound_wait() -> None:
 )
 def test_a_new_password_must_be_new_and_of_some_length(new: str, current: str | None, code: str | None) -> None:
     if code is None:
-        check_new_password(new, current)
+        check_new_password(new, current, username="ada")
         return
     with pytest.raises(Refusal, match=code):
-        check_new_password(new, current)
+        check_new_password(new, current, username="ada")

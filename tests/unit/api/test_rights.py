@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gpustack_lite.api.credentials import Caller
-from gpustack_lite.api.rights import refuse, refuse_key, refuse_reset
+from gpustack_lite.api.rights import refuse, refuse_account, refuse_key
 
 SOON = datetime(2027, 1, 1, tzinfo=UTC)
 LATER = SOON + timedelta(days=1)
@@ -68,4 +68,4 @@ def test_a_key_is_never_allowed_more_than_its_maker(
     ],
 )
 def test_a_limited_key_cannot_make_itself_a_password(who: Caller, is_refused: bool) -> None:
-    assert (refuse_reset(who) is not None) is is_refused
+    assert (refuse_account(who) is not None) is is_refused
