@@ -47,6 +47,8 @@ class Settings(BaseSettings):
     drain_seconds: float = 300.0
     lease_seconds: float = 10.0
     session_hours: float = 24.0
+    session_longest_hours: float = 720.0
+    """A session ends `session_hours` after its last use, and this long after its sign-in whatever happens."""
     event_retention: int = 100_000
     change_retention: int = 20_000
     request_retention_days: float = 30.0

@@ -1,9 +1,10 @@
 """Signing in and changing passwords: what happens, in the order that loses nothing when it is cut."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
+from gpustack_lite.api import using
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.passwords import check_new_password
@@ -28,14 +29,17 @@ def csrf_token_of(session_token: str) -> str:
     return digest(f"csrf:{session_token}")
 
 
-async def sign_in(context: Context, username: str, password: str, address: str) -> SignIn:
+async def sign_in(
+    context: Context, username: str, password: str, address: str, user_agent: str | None = None
+) -> SignIn:
     """Raises:
     Refusal: `login_throttled`, `login_busy` or `login_refused`, the last one whatever was wrong.
     """
     user = await _prove(context, username, password, address)
     token = f"gls_{context.ports.randomness.token()}"
     now = context.ports.clock.wall()
-    expires_at = now + timedelta(hours=context.settings.session_hours)
+    settings = context.settings
+    expires_at = using.prolonged(now, now, settings.session_hours, settings.session_longest_hours)
     csrf_token = csrf_token_of(token)
     async with context.db.write() as session:
         fresh = await session.get(User, user.id)
@@ -50,6 +54,8 @@ async def sign_in(context: Context, username: str, password: str, address: str) 
                 digest=digest(token),
                 csrf_digest=digest(csrf_token),
                 address=address,
+                user_agent=user_agent,
+                seen_at=now,
                 created_at=now,
                 expires_at=expires_at,
             )

@@ -32,6 +32,7 @@ from gpustack_lite.api.routes import (
     models,
     rebalance,
     requests,
+    sessions,
     usage,
     users,
     watch,
@@ -44,6 +45,7 @@ CONSOLE_FILES = Path(gpustack_lite.__file__).parent / "ui"
 MANAGEMENT = (
     auth,
     users,
+    sessions,
     models,
     model_routes,
     evaluate,

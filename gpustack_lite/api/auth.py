@@ -8,7 +8,7 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
 from gpustack_lite import roles
-from gpustack_lite.api import rights
+from gpustack_lite.api import rights, using
 from gpustack_lite.api.context import Context, Ctx, context_of
 from gpustack_lite.api.credentials import CSRF_HEADER, Caller, Presented, digest, is_forged, presented, same
 from gpustack_lite.api.rights import Need
@@ -51,6 +51,8 @@ async def _by_digest(context: Context, shown: str) -> Caller | None:
                 expires_at=row.expires_at,
                 csrf_digest=row.csrf_digest,
                 must_change_password=user.must_change_password,
+                used_at=row.seen_at or row.created_at,
+                began_at=row.created_at,
             )
         if found := await keys.with_user(session, shown, now):
             key, user = found
@@ -65,6 +67,7 @@ async def _by_digest(context: Context, shown: str) -> Caller | None:
                 scopes=frozenset(roles.held(user.role, key.scopes)),
                 models=tuple(key.models),
                 expires_at=key.expires_at,
+                used_at=key.last_used_at,
             )
     return None
 
@@ -87,6 +90,7 @@ def needs(need: Need) -> Callable[[Request, Context], Coroutine[Any, Any, Signed
             raise Refusal("csrf_token_missing", status=403)
         if refused := rights.refuse(caller, need):
             raise refused
+        await using.note(context, caller)
         return SignedInCaller(caller, shown)
 
     check.__dict__["need"] = need

@@ -34,6 +34,9 @@ class Caller:
     expires_at: datetime | None = None
     csrf_digest: str | None = None
     must_change_password: bool = False
+    used_at: datetime | None = None
+    """When it was last used, as far as that is written down."""
+    began_at: datetime | None = None
 
     @property
     def is_admin(self) -> bool:

@@ -1,5 +1,7 @@
 """API keys: made once, shown once, and gone everywhere when they are revoked."""
 
+from collections.abc import Set
+from datetime import timedelta
 from typing import Any
 
 from gpustack_lite import roles
@@ -37,8 +39,7 @@ async def create(context: Context, maker: Caller, body: KeyCreate) -> dict[str, 
     _must_be_granted(context, maker, wanted)
     if refused := rights.refuse_weight(maker, 1, wanted.weight):
         raise refused
-    secret = f"gpl_{context.ports.randomness.token()}"
-    wanted.digest, wanted.prefix = digest(secret), secret[:PREFIX_LENGTH]
+    secret = _new_secret(context, wanted)
     async with context.db.write() as session:
         session.add(wanted)
         await session.flush()
@@ -83,6 +84,38 @@ def _is_of(credential: Credential, key: ApiKey) -> bool:
     )
 
 
+async def rotate(context: Context, maker: Caller, ref: str, overlap: timedelta) -> dict[str, Any]:
+    """A new secret for the same key. The one before stays good for the overlap; one before that ends now.
+
+    Whoever rotates a key reads its secret, so the key may do no more than whoever rotates it.
+    """
+    async with context.db.write() as session:
+        key = await keys.by_ref(session, ref, owner_of(maker))
+        owner = await users.by_ref(session, str(key.user_id))
+        _must_be_granted(context, maker, key, owner.role)
+        before, old = key.digest, key.previous_digest
+        key.previous_digest, key.previous_until = None, None
+        if overlap:
+            key.previous_digest, key.previous_until = before, context.ports.clock.wall() + overlap
+        secret = _new_secret(context, key)
+        session.add(key)
+        document = await _record(context, session, key, "key_rotated")
+    context.signals.touch("credentials", "changes")
+    ended = {old, None if overlap else before}
+    await settle_on(context, lambda known: _is_rotated({each.digest for each in known}, key.digest, ended))
+    return {**document, "key": secret}
+
+
+def _is_rotated(known: Set[str], new: str, ended: Set[str | None]) -> bool:
+    return new in known and not known & ended
+
+
+def _new_secret(context: Context, key: ApiKey) -> str:
+    secret = f"gpl_{context.ports.randomness.token()}"
+    key.digest, key.prefix = digest(secret), secret[:PREFIX_LENGTH]
+    return secret
+
+
 async def delete(context: Context, maker: Caller, ref: str) -> None:
     """Committed, and known to every gateway that can be reached, before the caller hears of it."""
     async with context.db.write() as session:
@@ -93,7 +126,8 @@ async def delete(context: Context, maker: Caller, ref: str) -> None:
         await events.insert_event(session, context.ports.clock, "key_deleted", params=params)
         await changes.record(session, "key", "delete", key.id or 0, None, context.ports.clock)
     context.signals.touch("credentials", "changes")
-    await settle(context, key.digest, is_valid=False)
+    gone = {key.digest, key.previous_digest}
+    await settle_on(context, lambda known: not gone & {each.digest for each in known})
 
 
 def owner_of(caller: Caller) -> int | None:

@@ -95,6 +95,20 @@ def _in(days: float | None) -> str | None:
     return None if days is None else (Ports().clock.wall() + timedelta(days=days)).isoformat()
 
 
+@app.command("rotate", help=say("help_keys_rotate"), epilog=say("help_keys_rotate_examples"))
+def rotate(
+    name: Name,
+    overlap: Annotated[int, typer.Option("--overlap", min=0, metavar="SECONDS", help=say("help_overlap"))] = 0,
+    output: Output = Format.TABLE,
+) -> None:
+    with connect() as client:
+        made = client.post("keys", name, "rotate", body={"overlap_seconds": overlap})
+    if output is Format.TABLE:
+        tell("key_made", name=made["name"], key=made["key"])
+    else:
+        show_document(made, output)
+
+
 @app.command("list", help=say("help_keys_list"))
 def list_keys(output: Output = Format.TABLE) -> None:
     with connect() as client:

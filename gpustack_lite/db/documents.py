@@ -9,6 +9,7 @@ from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import (
     ApiKey,
     Event,
+    LoginSession,
     Model,
     ModelFile,
     ModelInstance,
@@ -256,8 +257,24 @@ def key_document(key: ApiKey, user: str | None = None) -> Document:
         "enabled": key.enabled,
         "limits": limits_document(key.limits),
         "weight": key.weight,
+        "previous_until": iso(key.previous_until),
         "created_at": iso(key.created_at),
         "last_used_at": iso(key.last_used_at),
+    }
+
+
+def session_document(row: LoginSession, user: str | None, *, is_own: bool) -> Document:
+    """`is_own`: the very session that asks."""
+    return {
+        "id": row.id,
+        "user": user,
+        "user_id": row.user_id,
+        "current": is_own,
+        "address": row.address,
+        "user_agent": row.user_agent,
+        "created_at": iso(row.created_at),
+        "seen_at": iso(row.seen_at or row.created_at),
+        "expires_at": iso(row.expires_at),
     }
 
 

@@ -106,7 +106,7 @@ class ApiKey(SQLModel, table=True):
     limits: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     """wire.Limits."""
     weight: int = 1
-    previous_digest: str | None = None
+    previous_digest: str | None = Field(default=None, index=True)
     """Of the secret before the last rotation, which holds until `previous_until`."""
     previous_until: datetime | None = Field(default=None, sa_type=UtcTime)
     created_at: datetime = Field(sa_type=UtcTime)

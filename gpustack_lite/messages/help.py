@@ -22,7 +22,8 @@ Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
   routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
-  keys        API keys for programs, with limits: create, update, list, show, delete
+  keys        API keys for programs, with limits: create, update, rotate, list, show,
+              delete
   usage       tokens and requests by model, key or user
   requests    what became of single requests, and why: list, show
 
@@ -34,6 +35,7 @@ Look after it
   backends    the engines: list, create, delete, install, versions, set-default, remove
   users       who may sign in: list, create, show, update, delete, deactivate,
               activate, reset-password, password
+  sessions    who is signed in: list, end
   events      what happened, and when: list
   login       remember a server and sign in to it
 
@@ -65,7 +67,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   models      deploy、list、show、update、stop、start、scale、delete、logs
   routes      模型的别名与加权路由：list、show、create、update、delete
   chat        在终端中与模型对话
-  keys        程序使用的 API 密钥与限额：create、update、list、show、delete
+  keys        程序使用的 API 密钥与限额：create、update、rotate、list、show、delete
   usage       按模型、密钥或用户统计请求数与 token 数
   requests    单个请求的结果与原因：list、show
 
@@ -77,6 +79,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   backends    推理引擎：list、create、delete、install、versions、set-default、remove
   users       可登录的用户：list、create、show、update、delete、deactivate、
               activate、reset-password、password
+  sessions    谁已登录：list、end
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录
 

@@ -43,7 +43,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "User {user} was deleted with all sessions and keys.",
         "已删除用户 {user} 及其全部会话和密钥。",
     ),
+    "event_key_rotated": ("API key {name} has a new secret.", "API 密钥 {name} 已更换密文。"),
+    "event_session_ended": (
+        "A session of {user} from {address} was ended.",
+        "已结束 {user} 来自 {address} 的会话。",
+    ),
     # command line
+    "session_is_ended": ("The session {id} has ended.", "会话 {id} 已结束。"),
+    "column_address": ("ADDRESS", "地址"),
+    "column_user_agent": ("CLIENT", "客户端"),
+    "column_seen_at": ("LAST SEEN", "最近活动"),
     "user_made": ("The user {name} can sign in.", "用户 {name} 已可登录。"),
     "user_made_with": (
         "The user {name} can sign in. The first password, shown this once; it is to be changed then:\n{password}",
@@ -66,6 +75,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "new_password": ("New password", "新密码"),
     "column_last_login_at": ("LAST SIGN-IN", "上次登录"),
     # help
+    "help_keys_rotate": (
+        "Give a key a new secret, which is shown once.",
+        "为密钥更换密文，仅显示一次。",
+    ),
+    "help_keys_rotate_examples": (
+        "\b\nExamples:\n  gpustack-lite keys rotate my-app --overlap 86400\n  gpustack-lite keys rotate leaked",
+        "\b\n示例：\n  gpustack-lite keys rotate my-app --overlap 86400\n  gpustack-lite keys rotate leaked",
+    ),
+    "help_overlap": (
+        "For how long the secret before stays good; 0 ends it now.",
+        "旧密文继续有效的时间；0 表示立即失效。",
+    ),
+    "help_sessions": ("Sessions: who is signed in.", "会话：谁已登录。"),
+    "help_sessions_list": ("Own sessions; an administrator sees all.", "自己的会话；管理员可见全部。"),
+    "help_sessions_user": ("Only those of this user.", "仅显示该用户的会话。"),
+    "help_sessions_end": ("End a session.", "结束一个会话。"),
+    "help_session_id": ("Number of the session, from the list.", "会话编号，见列表。"),
     "help_users_create": (
         "Make a user. Without --password-stdin a first password is made up and shown once.",
         "创建用户。未使用 --password-stdin 时生成初始密码，仅显示一次。",

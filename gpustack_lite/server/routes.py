@@ -158,9 +158,18 @@ def _worker_name(workers: dict[int, Worker], instance: ModelInstance | None) -> 
 
 
 def credentials(view: Published) -> tuple[Credential, ...]:
-    keys = [_of_key(key, user) for key, user in view.keys]
+    keys = [each for key, user in view.keys for each in _of_secrets(key, user)]
     sessions = [_of_session(session, user) for session, user in view.sessions]
     return tuple(keys + sessions + _of_batches(view))
+
+
+def _of_secrets(key: ApiKey, user: User) -> list[Credential]:
+    """A key that was rotated is known by two secrets, until the earlier one ends."""
+    now = _of_key(key, user)
+    if key.previous_digest is None or key.previous_until is None:
+        return [now]
+    until = min(key.previous_until, key.expires_at or key.previous_until)
+    return [now, now.model_copy(update={"digest": key.previous_digest, "expires_at": until})]
 
 
 def _of_key(key: ApiKey, user: User) -> Credential:

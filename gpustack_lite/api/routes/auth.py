@@ -16,12 +16,14 @@ from gpustack_lite.db.queries import sessions, users
 from gpustack_lite.errors import Refusal
 from gpustack_lite.wire import ADDRESS_HEADER
 
+LONGEST_AGENT = 300
 router = APIRouter(tags=["auth"], route_class=CredentialFirst)
 
 
 @router.post("/auth/login", responses=shows(SignedIn))
 async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
-    signed_in = await accounts.sign_in(context, body.username, body.password, client_address(request))
+    address, agent = client_address(request), _shown_agent(request)
+    signed_in = await accounts.sign_in(context, body.username, body.password, address, agent)
     answer = JSONResponse(
         {
             "token": signed_in.token,
@@ -33,7 +35,7 @@ async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
     answer.set_cookie(
         SESSION_COOKIE,
         signed_in.token,
-        max_age=int(context.settings.session_hours * 3600),
+        max_age=int(context.settings.session_longest_hours * 3600),
         httponly=True,
         samesite="strict",
         secure=_is_https(request),
@@ -82,6 +84,12 @@ async def change_password(body: PasswordChange, signed_in: Account, request: Req
 def client_address(request: Request) -> str:
     """The gateway sets the header on everything it relays; who comes by the Unix socket itself is local."""
     return request.headers.get(ADDRESS_HEADER) or (request.client.host if request.client else "local")
+
+
+def _shown_agent(request: Request) -> str | None:
+    """What the client says of itself, as far as it can be shown."""
+    said = "".join(char if char.isprintable() else " " for char in request.headers.get("user-agent", ""))
+    return said[:LONGEST_AGENT] or None
 
 
 def _is_https(request: Request) -> bool:

@@ -1,5 +1,7 @@
 """API keys."""
 
+from datetime import timedelta
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -7,7 +9,7 @@ from gpustack_lite.api import keymaking
 from gpustack_lite.api.auth import CredentialFirst, Owner, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
-from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
+from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch, Rotation
 from gpustack_lite.api.schemas.public import KeyShape, Listed, NewKey
 from gpustack_lite.db.documents import key_document
 from gpustack_lite.db.queries import keys, users
@@ -26,6 +28,13 @@ async def list_keys(signed_in: Reader, request: Request, context: Ctx, wish: Pag
         page = await keys.listed(session, wish, keymaking.owner_of(signed_in.caller))
         names = await users.names_by_id(session)
     return reply_page(request, page.map(lambda key: key_document(key, names.get(key.user_id))))
+
+
+@router.post("/{ref:path}/rotate", responses=shows(NewKey))
+async def rotate_key(ref: str, body: Rotation, signed_in: Owner, request: Request, context: Ctx) -> JSONResponse:
+    """The same key with a new secret, which is in this answer and never again."""
+    overlap = timedelta(seconds=body.overlap_seconds)
+    return reply(request, await keymaking.rotate(context, signed_in.caller, ref, overlap))
 
 
 @router.get("/{ref:path}", responses=shows(KeyShape))

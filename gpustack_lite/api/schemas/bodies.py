@@ -93,6 +93,12 @@ class KeyPatch(Body):
     weight: Weight | None = None
 
 
+class Rotation(Body):
+    """For how long the secret before stays good; at most 30 days."""
+
+    overlap_seconds: Annotated[StrictInt, Field(ge=0, le=30 * 86_400)] = 0
+
+
 class UserCreate(Body):
     """Without a password one is made up, and is in the answer this once."""
 

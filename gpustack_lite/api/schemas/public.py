@@ -390,6 +390,18 @@ class DeviceShape(Shape):
     isolated: dict[str, Any] | None
 
 
+class SessionShape(Shape):
+    id: int
+    user: str | None
+    user_id: int
+    current: bool
+    address: str | None
+    user_agent: str | None
+    created_at: str
+    seen_at: str
+    expires_at: str
+
+
 class KeyShape(Shape):
     id: int
     name: str
@@ -402,6 +414,7 @@ class KeyShape(Shape):
     enabled: bool
     limits: LimitsShape | None
     weight: int
+    previous_until: str | None
     created_at: str
     last_used_at: str | None
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import or_
+from sqlalchemy import and_, or_
 from sqlmodel import col, select, update
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -23,7 +23,9 @@ async def with_user(session: AsyncSession, digest: str, now: datetime) -> tuple[
     """A key that still holds, of a user who is still active."""
     statement = select(ApiKey, User).join(User, col(User.id) == col(ApiKey.user_id))
     holds = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > now)
-    return (await session.exec(statement.where(ApiKey.digest == digest, holds, col(User.active)))).one_or_none()
+    rotated = and_(col(ApiKey.previous_digest) == digest, col(ApiKey.previous_until) > now)
+    is_it = or_(col(ApiKey.digest) == digest, rotated)
+    return (await session.exec(statement.where(is_it, holds, col(User.active)))).one_or_none()
 
 
 async def listed(session: AsyncSession, wish: Wish, owner: int | None) -> Page[ApiKey]:

@@ -43,6 +43,7 @@ READ = {
     "/api/v1/models/{ref:path}/instances",
     "/api/v1/openapi.json",
     "/api/v1/rebalance",
+    "/api/v1/sessions",
     "/api/v1/rebalance/{ref}",
     "/api/v1/usage",
     "/api/v1/watch",
@@ -55,6 +56,8 @@ ACCOUNT = {("POST", "/api/v1/auth/logout"), ("POST", "/api/v1/auth/password")}
 OWN = {
     ("POST", "/api/v1/keys"),
     ("PATCH", "/api/v1/keys/{ref:path}"),
+    ("POST", "/api/v1/keys/{ref:path}/rotate"),
+    ("DELETE", "/api/v1/sessions/{ref}"),
     ("DELETE", "/api/v1/keys/{ref:path}"),
 }
 ADMIN = {

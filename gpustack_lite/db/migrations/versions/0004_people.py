@@ -21,6 +21,7 @@ def _people() -> None:
     op.add_column("users", sa.Column("last_login_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("api_keys", sa.Column("previous_digest", sa.String(), nullable=True))
     op.add_column("api_keys", sa.Column("previous_until", sa.DateTime(timezone=True), nullable=True))
+    op.create_index(op.f("ix_api_keys_previous_digest"), "api_keys", ["previous_digest"])
     op.add_column("sessions", sa.Column("seen_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("sessions", sa.Column("user_agent", sa.String(), nullable=True))
     op.create_table(
