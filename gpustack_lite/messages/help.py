@@ -22,8 +22,7 @@ Use it
   models      deploy, list, show, update, stop, start, scale, delete, logs
   routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
-  keys        API keys for programs, with limits: create, update, rotate, list, show,
-              delete
+  keys        API keys for programs, with limits: create, update, rotate, list, show, delete
   usage       tokens and requests by model, key or user
   requests    what became of single requests, and why: list, show
 
@@ -33,8 +32,7 @@ Look after it
   devices     the accelerators: list, show, cordon, uncordon
   files       model files on workers: list, show, add, pause, resume, delete
   backends    the engines: list, create, delete, install, versions, set-default, remove
-  users       who may sign in: list, create, show, update, delete, deactivate,
-              activate, reset-password, password
+  users       who may sign in: list, create, show, update, delete, activate, deactivate, password, reset-password
   sessions    who is signed in: list, end
   events      what happened, and when: list
   login       remember a server and sign in to it
@@ -77,8 +75,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   devices     加速卡：list、show、cordon、uncordon
   files       节点上的模型文件：list、show、add、pause、resume、delete
   backends    推理引擎：list、create、delete、install、versions、set-default、remove
-  users       可登录的用户：list、create、show、update、delete、deactivate、
-              activate、reset-password、password
+  users       可登录的用户：list、create、show、update、delete、activate、deactivate、password、reset-password
   sessions    谁已登录：list、end
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录
