@@ -332,6 +332,7 @@ class Trip:
 
     def _leave(self, answer: Connection) -> None:
         """As the `with` statements of the long way are left: connection, place, account."""
+        answer.flow(None)
         express, door = self._express, self._door
         express.pool.take_back(self._way.target, answer)
         self._place.give_back()

@@ -245,6 +245,7 @@ class Ledger:
     def left(self, entry: Entry) -> None:
         """The request has ended, and what it held is free."""
         self.running.discard(entry)
+        entry.cut = None  # it leads back to the request, which nobody but the collector would find then
         if entry.hold is not UNLIMITED:
             entry.hold.leave(entry.tokens)
         self.close(entry)

@@ -5,6 +5,7 @@ differs is written to tests/corpus/lanes/ and stays there.
 """
 
 import asyncio
+import gc
 import itertools
 import json
 import logging
@@ -17,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpustack_lite.gateway.express import Trip
+from gpustack_lite.gateway.ledger import Entry
 from tests.fakes.lane_cases import as_document, cases, of_document
 from tests.fakes.lanes import KEY, Case, Memory, Outcome, Reply
 
@@ -117,3 +120,26 @@ def test_plain_requests_take_the_lane_and_need_no_task(lanes: Lanes) -> None:
 
     lanes.loop.run_until_complete(play())
     assert seen == [2, 0]
+
+
+def test_a_request_leaves_nothing_for_the_collector(lanes: Lanes) -> None:
+    def left(requests: int) -> list[str]:
+        gc.collect()
+        gc.disable()
+        try:
+            lanes.on(lanes.protocol, Case((REQUEST,) * requests, (REPLY,) * requests))
+            return sorted(type(each).__name__ for each in _uncollected() if isinstance(each, Entry | Trip))
+        finally:
+            gc.enable()
+
+    assert left(3) == left(9)  # what is left is the connection's
+
+
+def _uncollected() -> list[object]:
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        return list(gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
