@@ -154,7 +154,7 @@ def _estimate(facts: ModelFacts, values: Mapping[str, OptionValue], shape: arith
 
 def _program(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[str, ...]:
     executable = placed.version.executable or ""
-    if placed.version.source == "path":
+    if placed.version.source in {"path", "image"}:
         return (executable,)
     if impossible := sorted(BINARY_ONLY & values.keys()):
         raise Refusal(
@@ -168,7 +168,7 @@ def _program(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[str, ..
 
 def _flags(placed: Placed, values: Mapping[str, OptionValue]) -> tuple[str, ...]:
     facts, shape = _settled(placed, values)
-    is_wheel = placed.version.source != "path"
+    is_wheel = placed.version.source not in {"path", "image"}
     pooling = arithmetic.pooling_of(facts, values)
     settings: dict[str, OptionValue] = {
         "threads": placed.cpu_count,

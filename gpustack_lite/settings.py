@@ -95,6 +95,10 @@ class Settings(BaseSettings):
     """What a download leaves free on its disk."""
     engine_wheels: Path | None = None
     """A directory of wheels: engines are installed from it alone, and no index is asked."""
+    container_cli: str | None = None
+    """docker or podman, by name or path; without it the first that is on PATH."""
+    container_shm_bytes: int = Field(16 * 1024**3, ge=64 * 1024**2)
+    """The most that an engine in a container may put into its /dev/shm."""
     ascend_root: Path = Path("/usr/local/Ascend")
     """Where CANN lies, and MindIE below it."""
     ram_reserve_bytes: int = 512 * 1024**2

@@ -53,6 +53,11 @@ class ProbeDoc(Wire):
         return HttpProbe(**told | {"busy": frozenset(self.busy), "dead": frozenset(self.dead)})
 
 
+class ContainerDoc(Wire):
+    cli: str
+    name: str
+
+
 class Record(Wire):
     """One instance. Written before its engine is spawned (`process` None, `port` set), after, and at every move."""
 
@@ -76,6 +81,8 @@ class Record(Wire):
     """Those that were seen open in its processes, by name and inode."""
     started_at: float = 0.0
     """When this attempt's engine was spawned, in seconds of the wall clock."""
+    container: ContainerDoc | None = None
+    """Of the present attempt, where it runs in one; `process` is then the program that is attached to it."""
     size_bytes: int | None = None
     launch: dict[str, Any] | None = None
     context_length: int | None = None

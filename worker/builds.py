@@ -11,9 +11,9 @@ from typing import Literal
 
 from gpustack_lite.domain import BackendVersion, Sentence
 from gpustack_lite.errors import Refusal
-from gpustack_lite.ports import Ports
 from gpustack_lite.wire import AssignedEngine, Progress, Said
 from worker import engines
+from worker.containers import Containers
 from worker.devices.detect import Inventory
 
 log = logging.getLogger(__name__)
@@ -40,10 +40,15 @@ class Builds:
     """`ensure` makes one for an instance at once; `apply` makes all that are wanted, without being asked again."""
 
     def __init__(
-        self, data_dir: Path, ports: Ports, wheels: Path | None, look: Callable[[], Inventory], check: Check
+        self,
+        containers: Containers,
+        wheels: Path | None,
+        look: Callable[[], Inventory],
+        check: Check,
     ) -> None:
-        self._data_dir = data_dir
-        self._ports = ports
+        self._data_dir = containers.data_dir
+        self._ports = containers.ports
+        self._containers = containers
         self._wheels = wheels
         self._look = look
         self._check = check
@@ -105,12 +110,17 @@ class Builds:
         try:
             await asyncio.to_thread(self._check, build.version)
             self._tell(build, "installing")
-            made = await engines.ensure(build.version, self._data_dir, self._ports, note, self._wheels)
+            made = await self._ensured(build.version, note)
         except Refusal as refusal:
             self._tell(build, "failed", refusal.sentence)
             raise
         self._tell(build, "ready")
         return made
+
+    async def _ensured(self, version: BackendVersion, note: engines.OnProgress) -> BackendVersion:
+        if version.source == "image":
+            return await self._containers.ensure(version, note)
+        return await engines.ensure(version, self._data_dir, self._ports, note, self._wheels)
 
     def _tell(self, build: Build, state: State, said: Sentence | None = None) -> None:
         build.state = state

@@ -29,6 +29,7 @@ class Engine:
     key: str
     log_file: Path
     size_bytes: int | None = None
+    is_contained: bool = False
 
 
 class AsksEngines(Protocol):
@@ -197,6 +198,9 @@ class Watch:
         return readings.of_tree(self._everyone(), self.engine.log_file)
 
     def _is_listening(self) -> bool | None:
+        """Unknown of a container, whose processes need not be ours to look into."""
+        if self.engine.is_contained:
+            return None
         return readings.is_listening(living(self._ports.processes, self.engine.tree), self.probed_port)
 
     def _everyone(self) -> list[Identity]:

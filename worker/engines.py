@@ -158,7 +158,7 @@ class _Making:
     on_progress: OnProgress
 
     async def run(self, argv: list[str] | None) -> None:
-        if argv is not None and await _run(argv, self.environ, self.output, self.ports, self.on_progress) != 0:
+        if argv is not None and await run_noting(argv, self.environ, self.output, self.ports, self.on_progress) != 0:
             raise _failure(self.version, _read(self.output))
 
 
@@ -215,7 +215,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return uv.environment(os.environ, uv.pip_settings(os.environ)) | {BUILD_MARK: str(folder)}
 
 
-async def _run(
+async def run_noting(
     argv: list[str], environ: Mapping[str, str], output: Path, ports: Ports, on_progress: OnProgress
 ) -> int | None:
     """The exit code. uv stands at / so that it takes no directory above the data dir for a project of its own."""

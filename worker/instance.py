@@ -17,7 +17,7 @@ from gpustack_lite.ports import Identity
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import AssignedInstance, InstanceStatus, Measured, Meeting, Progress, Said
 from worker import failures, measuring, shared_memory
-from worker.adoption import ProbeDoc, ProcessDoc, Record
+from worker.adoption import ContainerDoc, ProbeDoc, ProcessDoc, Record
 from worker.engine import HUNG_SECONDS, Condemned, Ended, Engine, Foreign, Hung, SaysDead, TooSlow, Watch
 from worker.failures import AttemptFailed
 from worker.launching import Launch, Taken, launch, team_of
@@ -180,6 +180,8 @@ class Instance:
         own = Taken(port, tuple(more_ports[: prepared.needs.ports]), team)
         made = launch(self._workshop, self.record.instance, prepared, own)
         await asyncio.to_thread(process.mirror, made.spec)
+        if made.container is not None:
+            await asyncio.to_thread(self._workshop.containers.remember, made.container.cli)
         self._progress = None
         self._spawn(prepared, made)
 
@@ -224,6 +226,7 @@ class Instance:
             context_length=assigned.context_length,
             simulated=prepared.simulated,
             measured=None,
+            container=_container(made),
         )
         self._measure_at = float("-inf")
         output = self._workshop.logs.path(self.id, self.record.attempt)
@@ -249,6 +252,7 @@ class Instance:
             key=record.instance.engine_key,
             log_file=self._workshop.logs.path(self.id, record.attempt),
             size_bytes=record.size_bytes,
+            is_contained=record.container is not None,
         )
 
     def _ready(self) -> None:
@@ -308,6 +312,7 @@ class Instance:
     async def _end_processes(self) -> None:
         root: Identity | None = self.tree.root
         await self._look_at_shared_memory()
+        await self._end_container()
         await process.end(self._workshop.ports, self.tree, self._workshop.settings.stop_grace_seconds)
         if root is not None:
             await self._workshop.ports.processes.wait(root)
@@ -315,9 +320,18 @@ class Instance:
         for port in (self.record.port, *self.record.more_ports):
             if port is not None:
                 self._workshop.port_range.give_back(port)
-        if root is not None or self.record.port is not None or self.record.members:
-            self._save(process=None, members=(), port=None, more_ports=(), meeting_ports=(), segments=())
+        held = (root, self.record.port, self.record.container)
+        if any(each is not None for each in held) or self.record.members:
+            self._save(
+                process=None, members=(), port=None, more_ports=(), meeting_ports=(), segments=(), container=None
+            )
             self._on_change()
+
+    async def _end_container(self) -> None:
+        """Before what is attached to it: the end of that one would leave the container to itself."""
+        if (held := self.record.container) is not None:
+            grace = self._workshop.settings.stop_grace_seconds
+            await asyncio.to_thread(self._workshop.containers.end, held.cli, held.name, grace)
 
     async def _look_at_shared_memory(self) -> None:
         """While the engine lives its own processes tell which files are theirs."""
@@ -442,3 +456,7 @@ class Instance:
 def backoff_seconds(first_seconds: float, failure_count: int) -> float:
     """5, 10, 20 ... 300 for a first of 5."""
     return min(first_seconds * 2.0 ** min(failure_count - 1, 30), LONGEST_BACKOFF_SECONDS)
+
+
+def _container(made: Launch) -> ContainerDoc | None:
+    return None if made.container is None else ContainerDoc(cli=made.container.cli, name=made.container.name)

@@ -7,11 +7,11 @@ from typing import Any
 
 from gpustack_lite.ports import Identity
 from gpustack_lite.wire import AssignedInstance, Assignment, InstanceStatus
-from worker.adoption import Record, Verdict, is_its_engine, judge, strays, without_root
+from worker.adoption import ProcessDoc, Record, Verdict, is_its_engine, judge, strays, without_root
 from worker.instance import Instance
 from worker.plan import Stop, condemned, overtaken, plan
 from worker.runtimes import process
-from worker.runtimes.environment import MARKER
+from worker.runtimes.environment import MARKER, marker_value
 from worker.runtimes.process import Tree
 from worker.workshop import Workshop
 
@@ -31,11 +31,35 @@ class Instances:
         """At the start: adopt what lives and is wanted, end what is not, begin the rest again."""
         marks = dict(self._workshop.ports.processes.values_of(MARKER))
         records = self._workshop.records.load()
+        records = {id: self._attached(record, marks) for id, record in records.items()}
+        self._in_background(self._end_stray_containers(set(records)))
         self._end_strays(strays(marks, self._workshop.worker_uid, records).values())
         wanted = {each.id for each in assignment.instances}
         for record in records.values():
             self._take(record, marks, is_wanted=record.instance.id in wanted)
         self.apply(assignment)
+
+    def _attached(self, record: Record, marks: Mapping[Identity, str]) -> Record:
+        """A container outlives the program that was attached to it: then another one is."""
+        held, workshop = record.container, self._workshop
+        if held is None or is_its_engine(record, workshop.worker_uid, workshop.ports.processes, marks):
+            return record
+        if held.name not in workshop.containers.running(held.cli):
+            return record
+        output = workshop.logs.path(record.instance.id, record.attempt)
+        marker = {MARKER: marker_value(workshop.worker_uid, record.instance.id)}
+        try:
+            root = workshop.containers.attach(held.cli, held.name, marker, output)
+        except OSError as error:
+            log.warning("container_not_adopted", extra={"container": held.name, "why": error.strerror})
+            return record
+        kept = record.model_copy(update={"process": ProcessDoc.of(root)})
+        workshop.records.save(kept)
+        return kept
+
+    async def _end_stray_containers(self, known: set[int]) -> None:
+        grace = self._workshop.settings.stop_grace_seconds
+        await asyncio.to_thread(self._workshop.containers.end_others, known, grace)
 
     def _end_strays(self, trees: Iterable[Tree]) -> None:
         for tree in trees:

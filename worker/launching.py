@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from backends import registry
@@ -11,10 +12,15 @@ from backends.echo import stand_in
 from gpustack_lite.domain import BackendVersion, Claim, LaunchSpec
 from gpustack_lite.wire import AssignedInstance
 from worker import engines
+from worker.containers import beneath
 from worker.preparing import Prepared
+from worker.runtimes import container
+from worker.runtimes.container import Container
 from worker.runtimes.environment import check_model_env, environment, marker_value
 from worker.workshop import RUNNER_DIR, Workshop
 
+IMAGE_ASCEND_ROOT = "/usr/local/Ascend"
+"""Where CANN lies in every image of an Ascend engine."""
 MASK = "********"
 
 
@@ -25,6 +31,7 @@ class Launch:
     spec: LaunchSpec
     env: dict[str, str]
     shown: dict[str, Any]
+    container: Container | None = None
 
 
 class Taken(NamedTuple):
@@ -45,8 +52,23 @@ def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, t
     real = prepared.backend.launch(placed)
     runs = _in_place_of(workshop, placed, prepared.backend) if prepared.simulated else real
     marker = marker_value(workshop.worker_uid, assigned.id)
+    if prepared.version.source == "image" and not prepared.simulated:
+        return _contained(workshop, assigned, prepared, real)
     model_env = {} if prepared.simulated else assigned.env
     return Launch(runs, environment(os.environ, model_env, runs.env, marker), shown(real, assigned, prepared.version))
+
+
+def _contained(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, real: LaunchSpec) -> Launch:
+    marker = marker_value(workshop.worker_uid, assigned.id)
+    claim, containers = _claim(assigned), workshop.containers
+    made = containers.of(prepared.version, assigned.id, prepared.devices, claim)
+    sources = (Path(each) for each in (prepared.source_path, *real.mirrors.values()) if each)
+    read = {path for source in sources if source.exists() for path in beneath(source)}
+    made = replace(made, mounts=(*made.mounts, *sorted(read)))
+    inner = environment(container.passed_on(os.environ), assigned.env, real.env, marker)
+    spec = container.wrapped(real, made, inner)
+    outer = environment(os.environ, {}, {}, marker) | container.for_cli(os.environ)
+    return Launch(spec, outer, shown(spec, assigned, prepared.version), made)
 
 
 def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, taken: Taken) -> Placed:
@@ -57,7 +79,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         facts=prepared.facts,
         options=assigned.options,
         env=assigned.env,
-        devices=prepared.devices,
+        devices=container.inside(prepared.devices) if prepared.version.source == "image" else prepared.devices,
         port=taken.port,
         workdir=str(workshop.records.workdir(assigned.id)),
         engine_key=assigned.engine_key,
@@ -69,7 +91,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         device_layers=assigned.device_layers,
         more_ports=taken.more,
         texts=prepared.texts,
-        ascend_root=str(workshop.settings.ascend_root),
+        ascend_root=IMAGE_ASCEND_ROOT if prepared.version.source == "image" else str(workshop.settings.ascend_root),
         team=taken.team,
     )
 

@@ -20,6 +20,7 @@ from worker import files, identity
 from worker.adoption import Records
 from worker.agent import STATUS, Agent
 from worker.builds import Builds
+from worker.containers import Containers
 from worker.desired import Desired
 from worker.devices.declared import Declaration, declaration
 from worker.devices.detect import Detector
@@ -192,6 +193,14 @@ class Made:
         remembered = given.data_dir / "cache" / "hub"
         warn_about_overlap(given.engine_ports)
         detector = Detector(settings, given.ports, lambda: self._name, given.declared, uid=uid)
+        containers = Containers(
+            given.ports,
+            uid,
+            settings.container_cli,
+            settings.container_shm_bytes,
+            settings.ascend_root,
+            given.data_dir,
+        )
         return Workshop(
             settings=settings,
             ports=given.ports,
@@ -210,9 +219,9 @@ class Made:
                 files.roots_of(settings, os.environ), RemoteFacts(self.repositories, given.ports.disk, remembered)
             ),
             store=store,
+            containers=containers,
             builds=Builds(
-                given.data_dir,
-                given.ports,
+                containers,
                 settings.engine_wheels,
                 detector.latest,
                 lambda version: check_build(detector.latest(), version),

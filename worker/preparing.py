@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePath
 
 from backends import registry
 from backends.base import Backend, HasNeeds, Needs
@@ -70,7 +71,7 @@ async def prepare(
         facts = await workshop.files.for_backend(source, backend)
     path = facts.path if facts is not None and facts.path else _path_of(workshop, source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
-    texts = await asyncio.to_thread(read_texts, needs)
+    texts = await asyncio.to_thread(_texts, workshop, version, needs, path)
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
 
 
@@ -106,6 +107,22 @@ def _refused(inventory: Inventory, device: Device, version: BackendVersion) -> R
     except Refusal as refusal:
         return refusal
     return None
+
+
+def _texts(workshop: Workshop, version: BackendVersion, needs: Needs, model_path: str | None) -> dict[str, str]:
+    """What does not belong to the model lies in the image, where there is one."""
+    if version.source != "image":
+        return read_texts(needs)
+    of_model = {name: paths for name, paths in needs.texts.items() if model_path and _is_below(paths, model_path)}
+    others = {name: paths for name, paths in needs.texts.items() if name not in of_model}
+    read = partial(workshop.containers.text, version)
+    found = {name: next(filter(None, map(read, paths)), None) for name, paths in others.items()}
+    kept = {name: text for name, text in found.items() if text is not None}
+    return kept | read_texts(Needs(texts=of_model))
+
+
+def _is_below(paths: Sequence[str], folder: str) -> bool:
+    return all(PurePath(each).is_relative_to(folder) for each in paths)
 
 
 def read_texts(needs: Needs) -> dict[str, str]:

@@ -14,6 +14,7 @@ from gpustack_lite.settings import Settings
 from worker import engines, found_engines
 from worker.adoption import Records
 from worker.builds import Builds
+from worker.containers import Containers
 from worker.devices.detect import Inventory
 from worker.downloads.store import Store
 from worker.files import Files
@@ -37,6 +38,7 @@ class Workshop:
     files: Files
     store: Store
     builds: Builds
+    containers: Containers
     inventory: Callable[[], Inventory]
     """What was seen last; blocks for the first look only."""
     look: Callable[[], Inventory]

@@ -70,7 +70,7 @@ def _recipe(backend: str, body: EngineVersionCreate) -> Recipe:
     if body.image is not None:
         if not _IMAGE.fullmatch(body.image):
             raise Refusal("engine_image_malformed", param="image", image=body.image)
-        raise Refusal("engine_image_unknown", param="image", backend=backend, names="-")
+        return recipes.of_image(backend, body.image)
     return recipes.recipe(backend, body.version, body.device_kind)
 
 

@@ -88,6 +88,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{backend} {version} was installed for {have}, not for {kind}: install it with --for {kind} too.",
         "{backend} {version} 是为 {have} 安装的，而非 {kind}：请同时用 --for {kind} 安装。",
     ),
+    # containers
+    "engine_no_container_cli": (
+        "This worker has no {names}, in which the image could run: install one of them, or set container_cli.",
+        "该节点没有可运行镜像的 {names}：请安装其中之一，或设置 container_cli。",
+    ),
+    "engine_image_pull_failed": (
+        "The image {image} could not be fetched: {why}",
+        "镜像 {image} 拉取失败：{why}",
+    ),
+    "engine_container_devices": (
+        "It is not known how {device} ({kind}) is given to a container: use a build by recipe or by path there.",
+        "不清楚如何将 {device}（{kind}）映射到容器：请在该设备上使用安装版本或路径版本。",
+    ),
+    "engine_env_not_one_line": (
+        "The variable {name} has several lines, which no container takes: put it on one line.",
+        "变量 {name} 含多行内容，容器无法接受：请写成一行。",
+    ),
     # the command line
     "engine_version_asked": (
         "{backend} {version} for {kind} is asked for as build {id}: `gpustack-lite backends versions` shows how far "
