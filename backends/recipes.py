@@ -1,10 +1,13 @@
 """Recipes per engine and device kind. Where plain resolution fails, the steps are those that its makers document."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Literal
 
 from backends.compatibility import build_of
 from backends.compatibility_data import BUILDS
+from backends.speech import PIPER, WHISPER
 from gpustack_lite.domain import DeviceKind
 from gpustack_lite.errors import Refusal
 from gpustack_lite.recipes import Recipe, Step, plain
@@ -13,6 +16,8 @@ ASCEND_INDEX = "https://mirrors.huaweicloud.com/ascend/repos/pypi"
 """Where torch-npu's pinned builds and triton-ascend lie (vllm-ascend, docs/source/installation.md)."""
 _TORCHES = ("torch", "torchvision", "torchaudio", "torchcodec")
 _OF_CUDA = ("xformers", "flashinfer-python", "flashinfer-cubin", "triton", "numba", "nvidia-cutlass-dsl")
+_PAIR = re.compile(r"piper(?P<piper>[0-9.]+)-whisper(?P<whisper>[0-9.]+)")
+_TRIED_PAIR = f"piper{PIPER}-whisper{WHISPER}"
 Maker = Callable[[str], Recipe]
 
 
@@ -60,12 +65,32 @@ def _sglang(version: str) -> Recipe:
     return plain(f"sglang[all]=={version}")
 
 
+def _speech(version: str) -> Recipe:
+    """Two libraries have two versions: piperX-whisperY."""
+    match = _PAIR.fullmatch(version)
+    if match is None:
+        raise Refusal("engine_recipe_unlisted", param="version", backend="speech", version=version, known=_TRIED_PAIR)
+    level: Literal["tested", "declared"] = "tested" if version == _TRIED_PAIR else "declared"
+    return plain(f"piper-tts=={match['piper']} faster-whisper=={match['whisper']}", level)
+
+
+def _transformers(version: str) -> Recipe:
+    return replace(plain(f"transformers=={version} torch accelerate"), torch="cpu")
+
+
+def _diffusers(version: str) -> Recipe:
+    return replace(plain(f"diffusers=={version} transformers torch accelerate pillow"), torch="cpu")
+
+
 RECIPES: Mapping[tuple[str, DeviceKind], Maker] = {
     ("llama_cpp", "cpu"): _llama_cpp,
     ("vllm", "cpu"): _vllm_cpu,
     ("vllm", "cuda"): _vllm_cuda,
     ("vllm_ascend", "ascend"): _vllm_ascend,
     ("sglang", "cuda"): _sglang,
+    ("speech", "cpu"): _speech,
+    ("transformers", "cpu"): _transformers,
+    ("diffusers", "cpu"): _diffusers,
 }
 IN_IMAGE: Mapping[str, str] = {
     "vllm": "vllm",

@@ -22,6 +22,8 @@ BUILTIN: Mapping[str, str] = MappingProxyType(
         "mindie": "backends.mindie:MINDIE",
         "sglang": "backends.sglang:SGLANG",
         "speech": "backends.speech:SPEECH",
+        "transformers": "backends.transformers:TRANSFORMERS",
+        "diffusers": "backends.diffusers:DIFFUSERS",
     }
 )
 """The same as our own entry points, so that a source tree works without being installed."""
@@ -103,6 +105,8 @@ def choose(
         return find("llama_cpp")
     if facts is not None and (alone := ALONE.get(facts.architecture or "")):
         return find(alone)
+    if facts is not None and facts.kind == "image":
+        return find("diffusers")
     if facts is not None and facts.format == "hf":
         return find(_for_directory({each.kind for each in devices}, source, offered))
     raise Refusal("no_backend_for_model", param="backend", source=source, names=", ".join(names()))

@@ -13,6 +13,8 @@ _OPTIONS: Mapping[str, tuple[str, int | None]] = {
     "sglang": ("max-running-requests", None),
     "mindie": ("max-batch-size", BATCH),
     "speech": ("", 1),
+    "transformers": ("", 1),
+    "diffusers": ("", 1),
 }
 """Backend -> the option, and what the engine does without it; None where that depends on the device."""
 

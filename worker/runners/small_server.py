@@ -7,7 +7,9 @@ import argparse
 import hmac
 import json
 import os
+import select
 import signal
+import socket
 import sys
 import threading
 from email.parser import BytesParser
@@ -52,6 +54,7 @@ class Asked:
         self.path = path
         self.fields = fields
         self.files = files
+        self.has_left = lambda: False
 
     def text(self, name, default=None):
         value = self.fields.get(name, default)
@@ -112,7 +115,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def routed(self, path, content):
         route = self.server.routes.get(path) or self.unknown(path)
-        return route(asked_of(path, self.headers.get("content-type", ""), content))
+        asked = asked_of(path, self.headers.get("content-type", ""), content)
+        asked.has_left = self.has_left
+        return route(asked)
+
+    def has_left(self):
+        """Whether the client closed the connection; what it may send meanwhile stays unread."""
+        try:
+            is_readable = bool(select.select([self.connection], [], [], 0)[0])
+            return is_readable and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):
+            return True
 
     def unknown(self, path):
         raise Refused(404, f"no {self.command} {path} here", "not_found")
@@ -176,9 +189,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        while first is not None:
-            self.chunk(f"data: {first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)}\n\n")
-            first = next(frames, None)
+        try:
+            while first is not None:
+                self.chunk(f"data: {first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)}\n\n")
+                first = next(frames, None)
+        except Refused as refused:
+            self.chunk(f"data: {json.dumps(refused.body)}\n\n")
+        finally:
+            frames.close()
         self.wfile.write(b"0\r\n\r\n")
 
     def chunk(self, text):
