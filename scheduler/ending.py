@@ -19,7 +19,7 @@ def fewest_to_end(question: Question, refused: Unplaceable) -> Iterator[Remedy]:
     Exact up to three instances within the number of trials; beyond that the biggest go until it fits, and those that
     turn out not to be needed stay.
     """
-    workers = full_workers(question, refused)
+    workers = [worker for worker in full_workers(question, refused) if _others_on(question, worker)]
     found = next(_small_sets(question, workers), None) or next(_big_sets(question, workers), None)
     if found:
         names = ", ".join(each.name for each in found)
@@ -31,11 +31,17 @@ def full_workers(question: Question, refused: Unplaceable) -> list[str]:
     return [worker for worker in full if question.held_on(worker)][:MOST_WORKERS]
 
 
+def _others_on(question: Question, worker: str) -> list[Holding]:
+    """A replica of the same model would only wait in the other's place."""
+    own = question.about.model
+    return [each for each in question.held_on(worker) if own is None or each.model != own]
+
+
 def _small_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence[Holding]]:
     trials = 0
     for count in (1, 2, 3):
         for worker in workers:
-            for some in combinations(smallest_first(question.held_on(worker)), count):
+            for some in combinations(smallest_first(_others_on(question, worker)), count):
                 if (trials := trials + 1) > MOST_TRIALS:
                     return
                 if _fits_without(question, worker, some):
@@ -45,7 +51,7 @@ def _small_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence
 def _big_sets(question: Question, workers: Sequence[str]) -> Iterator[Sequence[Holding]]:
     for worker in workers:
         ended: list[Holding] = []
-        for each in reversed(smallest_first(question.held_on(worker))):
+        for each in reversed(smallest_first(_others_on(question, worker))):
             ended.append(each)
             if _fits_without(question, worker, ended):
                 yield _needed(question, worker, ended)

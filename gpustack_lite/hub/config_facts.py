@@ -33,7 +33,7 @@ def facts_of_config(content: Mapping[str, Any], path: str) -> ModelFacts:
         key_length=config.head_dim,
         value_length=config.whole("v_head_dim") or config.head_dim,
         vocab_size=config.whole("vocab"),
-        trained_context_length=config.whole("context"),
+        trained_context_length=config.context,
         weights_bytes=sum(group.size_bytes for group in weights) or None,
         feed_forward_length=config.whole("ffn"),
         kind=kind_of(config),

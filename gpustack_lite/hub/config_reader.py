@@ -47,6 +47,10 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 """What transformers' configuration classes fill in where a file is silent, as far as it matters for memory."""
 
 
+_COUNT_FROM_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet", "longformer"})
+"""Their first token stands at position padding + 1, so that many positions are never used."""
+
+
 class Config:
     """Read-only. A field that is absent, null or of the wrong type is None, never zero."""
 
@@ -71,6 +75,15 @@ class Config:
             if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
                 return value
         return None
+
+    @property
+    def context(self) -> int | None:
+        """Tokens of one request."""
+        positions = self.whole("context")
+        if positions is None or self.model_type not in _COUNT_FROM_PADDING:
+            return positions
+        padding = self.whole("pad_token_id")
+        return max(positions - (1 if padding is None else padding) - 1, 0) or None
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         value = self._fields.get(key)

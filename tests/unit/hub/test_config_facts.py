@@ -101,6 +101,19 @@ def test_a_quantised_model_is_smaller_by_what_its_method_stores(name: str, metho
     assert found.weights_bytes / (2 * found.parameter_count) == pytest.approx(share, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("said", "context"),
+    [
+        ({"model_type": "xlm-roberta", "pad_token_id": 1}, 512),
+        ({"model_type": "mpnet"}, 512),
+        ({"model_type": "bert", "pad_token_id": 0}, 514),
+    ],
+)
+def test_positions_before_the_first_token_are_no_context(said: dict[str, Any], context: int) -> None:
+    found = facts_of_config({"max_position_embeddings": 514, **said}, "/m")
+    assert found.trained_context_length == context
+
+
 def test_code_of_its_own_is_told() -> None:
     assert facts("DeepSeek-R1").runs_code
     assert not facts("Qwen3-8B").runs_code

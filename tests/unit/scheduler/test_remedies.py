@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpustack_lite.chips import GIB
 from gpustack_lite.domain import Claim, Params, Placement, PlacementWish, Reason, Remedy, Unplaceable
-from scheduler import Holding, Node, Question, answer, ending, offered, place
+from scheduler import About, Holding, Node, Question, answer, ending, offered, place
 from scheduler.remedies import new_worker, with_good_readings
 from tests.unit.scheduler.factories import SPREAD, cards, claim, cpu_claim, device, node
 from tests.unit.scheduler.test_properties import claims, clusters, wishes
@@ -139,6 +139,14 @@ def test_the_fewest_instances_are_named_on_whichever_worker() -> None:
     held = [holding(1, "w1", 0, 8), holding(2, "w1", 0, 8), holding(3, "w2", 0, 20), holding(4, "w2", 1, 20)]
     asked = question([cards("w1", 0), cards("w2", 0, 0)], claim(22), holdings=tuple(held))
     assert found(asked)["stop_instances"] == {"worker": "w2", "instances": "3 (m3)", "count": 1}
+
+
+def test_a_replica_of_the_same_model_is_not_ended_for_another() -> None:
+    own = replace(holding(1, "w1", 0, 20), model="m")
+    alone = question([cards("w1", 0)], claim(22), holdings=(own,), about=About("m"))
+    assert "stop_instances" not in found(alone)
+    both = replace(alone, bare=(cards("w1", 0), cards("w2", 0)), holdings=(own, holding(2, "w2", 0, 20)))
+    assert found(both)["stop_instances"] == {"worker": "w2", "instances": "2 (m2)", "count": 1}
 
 
 def test_two_chips_need_two_ends() -> None:

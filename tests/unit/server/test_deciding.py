@@ -121,7 +121,7 @@ def test_several_workers_carry_one_instance_where_the_claim_asks_for_them() -> N
 
 def test_what_its_followers_hold_is_not_given_away_again() -> None:
     rows = [members.begun(rank, rank + 1, f"w{rank + 1}", [0]) for rank in range(2)]
-    held = holding(1, 14, members=rows, worker_count=2)
+    held = holding(1, 14, members=rows, worker_count=2, model_name="other")
     decisions = decide(snapshot([an_instance(2)], workers=[ready(1), ready(2)], holding=[held]), START)
     found = only(decisions)
     assert isinstance(found, Explain)
