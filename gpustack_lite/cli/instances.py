@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpustack_lite.cli.access import connect
-from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
+from gpustack_lite.cli.logs import Attempt, Follow, Rank, Tail, print_log
 from gpustack_lite.cli.output import (
     Column,
     Document,
@@ -109,6 +109,6 @@ def _size(sizes: Document, name: str) -> str:
 
 
 @app.command("logs", help=say("help_instances_logs"))
-def logs(instance_id: Id, follow: Follow = False, attempt: Attempt = None, tail: Tail = 1000) -> None:
+def logs(instance_id: Id, follow: Follow = False, attempt: Attempt = None, tail: Tail = 1000, rank: Rank = 0) -> None:
     with connect() as client:
-        print_log(client, instance_id, follow=follow, attempt=attempt, tail=tail)
+        print_log(client, instance_id, follow=follow, attempt=attempt, tail=tail, rank=rank)

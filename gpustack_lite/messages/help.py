@@ -207,6 +207,10 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     ),
     "help_follow": ("Go on printing what is written.", "持续输出新内容。"),
     "help_attempt": ("The log of this attempt (the last one).", "查看第几次尝试的日志（默认最近一次）。"),
+    "help_rank": (
+        "Of several workers, the log of this one (0 leads).",
+        "由多个工作节点承载时，查看第几个的日志（0 为主）。",
+    ),
     "help_tail": ("Begin with the last so many lines.", "从最后多少行开始。"),
     "help_only_model": ("Only of this model.", "只看该模型。"),
     "help_only_worker": ("Only of this worker.", "只看该工作节点。"),

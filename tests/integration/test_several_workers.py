@@ -113,6 +113,10 @@ def test_two_workers_carry_one_replica_together(platform: Platform, joined: dict
     assert sorted(claimed(platform).values()) == [40 * GIB, 40 * GIB]
     assert platform.chat("wide", "one two")["choices"][0]["message"]["content"] == "one two"
 
+    told = platform.api.get(f"/api/v1/instances/{first['id']}/logs", params={"rank": 1}).text
+    assert "rank 1 follows 127.0.0.1:" in told
+    assert platform.api.get(f"/api/v1/instances/{first['id']}/logs", params={"rank": 2}).status_code == 404
+
     follower = first["members"][1]
     os.kill(follower["pid"], signal.SIGKILL)
     second = ready(platform, attempt=2)

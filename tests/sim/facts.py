@@ -29,6 +29,8 @@ class Placed:
     devices: tuple[int, ...]
     claim: Claim
     foreign_bytes: Mapping[int, int]
+    followers: tuple["Placed", ...] = ()
+    """The shares of other workers."""
 
 
 @dataclass(frozen=True, slots=True)

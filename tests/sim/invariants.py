@@ -22,7 +22,7 @@ def placements_leave_others_alone(
     """S1, at the moment of placing: claims and foreign use fit together. `held` includes `placed`."""
     known = set(held)
     found = []
-    for one in placed:
+    for one in [each for leader in placed for each in (leader, *leader.followers)]:
         for index, foreign in one.foreign_bytes.items():
             theirs = sum(e.bytes_per_device for e in known if e.worker_id == one.worker_id and index in e.devices)
             if theirs + foreign > limits[one.worker_id, index]:
@@ -36,10 +36,12 @@ def placed_once(placed: Iterable[Placed]) -> list[str]:
     return [f"S2: instance {id_} was placed {count} times" for id_, count in counts.items() if count > 1]
 
 
-def one_process_each(instance_ids: Iterable[int]) -> list[str]:
-    """S3. `instance_ids` of every living process of every worker."""
-    counts = Counter(instance_ids)
-    return [f"S3: instance {id_} has {count} processes" for id_, count in counts.items() if count > 1]
+def one_process_each(shares: Iterable[tuple[int, int]]) -> list[str]:
+    """S3. (instance id, rank) of every living process of every worker."""
+    counts = Counter(shares)
+    return [
+        f"S3: instance {id_} has {count} processes of rank {rank}" for (id_, rank), count in counts.items() if count > 1
+    ]
 
 
 def claims_outlive_processes(processes: Iterable[Held], claims: Iterable[Held]) -> list[str]:

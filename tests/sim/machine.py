@@ -1,13 +1,13 @@
 """A worker's host: devices, processes that outlive their agent, and the agent that obeys its Assignment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpustack_lite.lifecycle import State
 from gpustack_lite.wire import AssignedInstance, Assignment, InstanceStatus, StatusReport
 from tests.sim.rules import Rules
 from worker.desired import NOTHING_YET
-from worker.plan import Stop, plan
+from worker.plan import Stop, overtaken, plan
 
 BACKOFF_SECONDS = 5
 
@@ -77,7 +77,7 @@ class Machine:
         self.incarnations += 1
         self.agent = Agent(self.incarnations, self.on_disk)
         for process in self.processes.values() if rules.adopts else ():
-            self.agent.tasks[process.instance.id] = Task(process.instance, process.pid)
+            self.agent.tasks[process.instance.id] = Task(process.instance, process.pid, process.instance.round)
         return True
 
     # the agent
@@ -97,8 +97,16 @@ class Machine:
             if isinstance(action, Stop):
                 self._stop(self.agent, action.id, rules)
             else:
-                self.agent.tasks[action.instance.id] = Task(action.instance, self._spawn(action.instance))
-        self._try_again(self.agent, now)
+                begun = action.instance
+                self.agent.tasks[begun.id] = Task(begun, self._spawn(begun), begun.round)
+        self._end_overtaken(self.agent, desired)
+        self._try_again(self.agent, desired, now)
+
+    def _end_overtaken(self, agent: Agent, desired: Mapping[int, AssignedInstance]) -> None:
+        """Another worker's share failed: ours ends too, and begins again with the round that was called."""
+        for each in overtaken(desired, {id_: task.attempt for id_, task in agent.tasks.items()}):
+            if (process := self.processes.get(agent.tasks[each.id].pid or 0)) is not None:
+                process.phase = "dying"
 
     def _notice_deaths(self, agent: Agent, now: int) -> None:
         for id_, task in list(agent.tasks.items()):
@@ -119,11 +127,14 @@ class Machine:
         if task.pid is None or not rules.waits_for_the_end:
             del agent.tasks[id_]
 
-    def _try_again(self, agent: Agent, now: int) -> None:
-        for task in agent.tasks.values():
-            if task.next_try_at is not None and task.next_try_at <= now and not task.is_ending:
+    def _try_again(self, agent: Agent, desired: Mapping[int, AssignedInstance], now: int) -> None:
+        for id_, task in agent.tasks.items():
+            if task.next_try_at is None or task.next_try_at > now or task.is_ending:
+                continue
+            task.instance = desired.get(id_, task.instance)
+            if not task.instance.members or task.instance.round > task.attempt:
                 task.next_try_at = None
-                task.attempt += 1
+                task.attempt = max(task.attempt + 1, task.instance.round)
                 task.pid = self._spawn(task.instance)
 
     def _spawn(self, instance: AssignedInstance) -> int:
@@ -147,6 +158,6 @@ class Machine:
                 yield InstanceStatus(id=id_, state=state, attempt=task.attempt, gave_up=task.gave_up)
 
     def _state(self, task: Task, process: Process | None) -> State:
-        if process is None:
+        if process is None or (process.phase == "dying" and not task.is_ending):
             return State.FAILED
         return {"loading": State.STARTING, "ready": State.READY, "dying": State.STOPPING}[process.phase]

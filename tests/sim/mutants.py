@@ -41,6 +41,7 @@ MUTANTS: Mapping[str, Rules] = {
     "claims of lost workers ignored": replace(RIGHT, counts=lambda row: row.holds_claim and row.state != State.LOST),
     "claim freed when its worker is lost": replace(RIGHT, frees_what_is_lost=True),
     "claim freed when an instance gives up": replace(RIGHT, frees_what_gave_up=True),
+    "claim freed when one share has ended": replace(RIGHT, frees_all_with_one_share=True),
     "absence believed of any report": replace(RIGHT, knows_all=lambda report, worker: True),
     "move unchecked": replace(RIGHT, move=lambda before, after: after, hears=lambda row: True),
     "commit on a snapshot that moved": replace(RIGHT, is_unmoved=lambda seen, revision: True),

@@ -32,6 +32,7 @@ class Rules:
     may_place: Callable[[ModelInstance], bool] = lambda row: row.state == State.PENDING and not row.holds_claim
     frees_what_gave_up: bool = False
     frees_what_is_lost: bool = False
+    frees_all_with_one_share: bool = False
     event_time: Callable[[int, int], int] = lambda now, sent_at: now
     next_id: Callable[[int, Collection[int]], int] = lambda last, living: last + 1
     is_counted: Callable[[str, Collection[str]], bool] = lambda request_id, known: request_id in known

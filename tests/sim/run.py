@@ -4,8 +4,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpustack_lite.db.members import devices_on, holders, workers_of
 from gpustack_lite.db.nodes import nodes
 from gpustack_lite.db.queries.placing import claim_of
+from gpustack_lite.db.tables import ModelInstance
 from gpustack_lite.domain import Placement, PlacementWish
 from gpustack_lite.lifecycle import ENDING, State
 from scheduler import place
@@ -54,7 +56,7 @@ class Auditor:
             *invariants.devices_hold_what_they_can(limits, processes + claims),
             *invariants.placements_leave_others_alone(limits, processes + claims, placed),
             *invariants.placed_once(server.placed if placed else ()),
-            *invariants.one_process_each(each.instance_id for each in processes),
+            *invariants.one_process_each(self._shares()),
             *invariants.claims_outlive_processes(processes, claims),
             *invariants.chips_are_whole(whole, processes + claims),
             *invariants.moves_are_allowed(moved, self.states, self.last_at),
@@ -88,8 +90,13 @@ class Auditor:
         """What the server holds, also for those of which it does not know whether they live."""
         rows = [row for row in self.world.server.instances.values() if row.holds_claim]
         return [
-            Held(r.id or 0, r.worker_id or 0, tuple(r.device_indices), claim_of(r.claim).bytes_per_device) for r in rows
+            Held(r.id or 0, worker, tuple(devices_on(r, worker)), claim_of(r.claim).bytes_per_device)
+            for r in rows
+            for worker in holders(r)
         ]
+
+    def _shares(self) -> list[tuple[int, int]]:
+        return [(e.instance.id, e.instance.rank) for m in self.world.machines.values() for e in m.processes.values()]
 
 
 def _position(assignment: object) -> tuple[int, int]:
@@ -158,8 +165,10 @@ def unsettled(world: World) -> list[str]:
     rows = list(server.instances.values())
     found = [f"L2: instance {row.id} is {row.state} for ever" for row in rows if State(row.state) in ENDING]
     wanted = {row.id for row in rows if row.holds_claim}
-    living = {each.instance.id for machine in world.machines.values() for each in machine.processes.values()}
-    found += [f"L3: instance {id_} runs and is not wanted" for id_ in living - wanted]
+    living = {
+        (each.instance.id, machine.id) for machine in world.machines.values() for each in machine.processes.values()
+    }
+    found += [f"L3: instance {id_} runs and is not wanted" for id_ in {id_ for id_, _ in living} - wanted]
     found += [f"L3: instance {row.id} is ready and does not run" for row in rows if _is_ghost(row, living)]
     found += [f"L4: {id_} was never counted" for id_ in set(world.gateway.truth) - server.ledger.known]
     found += [
@@ -171,8 +180,9 @@ def unsettled(world: World) -> list[str]:
     return found
 
 
-def _is_ghost(row: object, living: set[int]) -> bool:
-    return row.state == State.READY and row.id not in living  # type: ignore[attr-defined]
+def _is_ghost(row: ModelInstance, living: set[tuple[int, int]]) -> bool:
+    """It counts as ready, and a share of it has no process."""
+    return row.state == State.READY and any((row.id, worker) not in living for worker in workers_of(row))
 
 
 def _fits(world: World, row: object) -> bool:

@@ -1,19 +1,21 @@
 """The server in small: rows in memory, the real decisions, and one guarded commit per round of placements."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpustack_lite import lifecycle
 from gpustack_lite.chips import kind_of
+from gpustack_lite.db import members
+from gpustack_lite.db.members import devices_on, holders, is_wanted_on, workers_of
 from gpustack_lite.db.nodes import foreign_bytes, nodes
 from gpustack_lite.db.queries.assignments import is_assigned
 from gpustack_lite.db.queries.placing import Snapshot, claim_of
 from gpustack_lite.db.tables import Model, ModelInstance, Worker, WorkerDevice
-from gpustack_lite.domain import Placement, PlacementWish
+from gpustack_lite.domain import Claim, Part, Placement, PlacementWish
 from gpustack_lite.errors import Refusal
 from gpustack_lite.lifecycle import State
 from gpustack_lite.server.deciding import claim_document
 from gpustack_lite.server.rollout import Create, replica_actions
-from gpustack_lite.wire import AssignedInstance, Assignment, StatusReport
+from gpustack_lite.wire import AssignedInstance, Assignment, InstanceStatus, StatusReport
 from scheduler import Node
 from tests.sim.facts import Commit, Moved, Placed
 from tests.sim.gateway import Ledger
@@ -75,16 +77,30 @@ class Server:
         worker = self.workers[worker_id]
         if not self.rules.is_present(report, self.epoch):
             return
-        placed = [row for row in self.instances.values() if row.worker_id == worker_id]
+        placed = [row for row in self.instances.values() if worker_id in workers_of(row)]
         statuses = {status.id: status for status in report.instances}
         at = self.rules.event_time(now, sent_at)
         for row in placed:
             if (status := statuses.get(row.id or 0)) is not None and self.rules.hears(row):
-                self._take_in_one(row, status.state, status.gave_up, at)
+                self._take_in_share(row, worker_id, status, at)
         if self.rules.knows_all(report, worker):
             for row in placed:
-                if row.holds_claim and row.id not in statuses and not is_assigned(row):
-                    self._bury(row)
+                if self._is_gone(row, worker_id) and row.id not in statuses:
+                    self._bury(row, worker_id)
+
+    def _is_gone(self, row: ModelInstance, worker_id: int) -> bool:
+        return row.holds_claim and worker_id in holders(row) and not is_assigned(row)
+
+    def _take_in_share(self, row: ModelInstance, worker_id: int, status: InstanceStatus, at: int) -> None:
+        """Of one that several workers carry, what follows from all of them."""
+        if not row.members:
+            self._take_in_one(row, status.state, status.gave_up, at)
+        elif status.state in {State.STARTING, State.READY, State.FAILED}:
+            members.take(row, worker_id, status)
+            self._take_in_one(row, members.joint(row).state, status.gave_up, at)
+            if members.is_over(row) and not row.gave_up:
+                row.round += 1
+                self._change_assignment(*workers_of(row))
 
     def _take_in_one(self, row: ModelInstance, state: State, gave_up: bool, at: int) -> None:
         for step in lifecycle.path(State(row.state), state) or (state,):
@@ -93,14 +109,17 @@ class Server:
         if gave_up and not row.gave_up:
             row.gave_up = True
             row.holds_claim = row.holds_claim and not self.rules.frees_what_gave_up
-            self._change_assignment(row.worker_id or 0)
+            self._change_assignment(*workers_of(row))
 
-    def _bury(self, row: ModelInstance) -> None:
+    def _bury(self, row: ModelInstance, worker_id: int) -> None:
         """Nothing of it lives; its last reading is taken off the devices, or it would pass for foreign use."""
-        for device in self.devices[row.worker_id or 0]:
-            if device.index in row.device_indices and device.memory_used_bytes is not None:
+        for device in self.devices[worker_id]:
+            if device.index in devices_on(row, worker_id) and device.memory_used_bytes is not None:
                 freed = claim_of(row.claim).bytes_per_device if row.ready_at else 0
                 device.memory_used_bytes = max(0, device.memory_used_bytes - freed)
+        members.put(row, worker_id, gone=True)
+        if row.members and holders(row) and not self.rules.frees_all_with_one_share:
+            return
         row.holds_claim = False
         if not (row.gave_up and row.state == State.FAILED):
             del self.instances[row.id or 0]
@@ -127,11 +146,11 @@ class Server:
             if now - self.heard_at.get(worker.id or 0, now) <= GRACE_SECONDS:
                 continue
             worker.state = "silent"
-            theirs = [row for row in self.instances.values() if row.worker_id == worker.id and row.holds_claim]
+            theirs = [row for row in self.instances.values() if row.holds_claim and worker.id in holders(row)]
             for row in theirs:
                 if row.state != State.LOST and self._try_move(row, State.LOST, now):
                     row.holds_claim = not self.rules.frees_what_is_lost
-                    self._change_assignment(worker.id or 0)
+                    self._change_assignment(*workers_of(row))
 
     def release(self, choice: int) -> bool:
         """The drain of one STOPPING instance is over: its processes are to end."""
@@ -140,7 +159,7 @@ class Server:
             return False
         row = waiting[choice % len(waiting)]
         row.released = True
-        self._change_assignment(row.worker_id or 0)
+        self._change_assignment(*workers_of(row))
         return True
 
     def snapshot(self) -> Snapshot:
@@ -184,14 +203,18 @@ class Server:
         return self.rules.place(now_free, [claim_of(model.options)], wish)
 
     def _facts(self, row: ModelInstance, placement: Placement) -> Placed:
-        worker = next(each for each in self.workers.values() if each.name == placement.leader.worker)
-        held = [each for each in self.instances.values() if each.holds_claim and each.worker_id == worker.id]
-        picked = [each for each in self.devices[worker.id or 0] if each.index in placement.leader.devices]
+        leader, *followers = [self._facts_of(row, placement.claim, part) for part in placement.parts]
+        return replace(leader, followers=tuple(followers))
+
+    def _facts_of(self, row: ModelInstance, claim: Claim, part: Part) -> Placed:
+        worker = next(each for each in self.workers.values() if each.name == part.worker)
+        held = [each for each in self.instances.values() if each.holds_claim and worker.id in holders(each)]
+        picked = [each for each in self.devices[worker.id or 0] if each.index in part.devices]
         return Placed(
             instance_id=row.id or 0,
             worker_id=worker.id or 0,
-            devices=placement.leader.devices,
-            claim=placement.claim,
+            devices=part.devices,
+            claim=claim,
             foreign_bytes={each.index: foreign_bytes(each, held) or 0 for each in picked},
         )
 
@@ -221,17 +244,31 @@ class Server:
             "claim": row.claim,
             "restart_limit": model.restart_limit,
         }
+        row.members = self._shares(placed) if placed.followers else []
+        row.worker_count = max(len(row.members), 1)
         row.holds_claim = True
         self.placed.append(placed)
-        self._change_assignment(placed.worker_id)
+        self._change_assignment(*workers_of(row))
+
+    def _shares(self, placed: Placed) -> list[members.Member]:
+        every = (placed, *placed.followers)
+        return [members.begun(rank, e.worker_id, f"w{e.worker_id}", e.devices) for rank, e in enumerate(every)]
 
     def assignment(self, worker_id: int) -> Assignment:
-        rows = [row for row in self.instances.values() if row.worker_id == worker_id and is_assigned(row)]
+        placed = [row for row in self.instances.values() if worker_id in workers_of(row) and is_assigned(row)]
+        rows = [row for row in placed if is_wanted_on(row, worker_id)]
         return Assignment(
             epoch=self.epoch,
             revision=self.workers[worker_id].assignment_revision or 0,
-            instances=tuple(AssignedInstance(**row.assigned, engine_key="") for row in rows if row.assigned),
+            instances=tuple(self._assigned(row, worker_id) for row in rows),
         )
+
+    def _assigned(self, row: ModelInstance, worker_id: int) -> AssignedInstance:
+        given = {**(row.assigned or {}), "engine_key": ""}
+        if (member := members.member_of(row, worker_id)) is not None:
+            mates = [{"rank": e["rank"], "worker": e["worker"], "address": "10.0.0.1"} for e in row.members]
+            given |= {"devices": member["devices"], "rank": member["rank"], "members": mates, "round": row.round}
+        return AssignedInstance.model_validate(given)
 
     def take_over(self, server: int) -> None:
         self.epoch += 1
@@ -266,6 +303,7 @@ class Server:
         self.moved.append(Moved(at, row.id or 0, before, target))
         return True
 
-    def _change_assignment(self, worker_id: int) -> None:
+    def _change_assignment(self, *worker_ids: int) -> None:
         self.revision += 1
-        self.workers[worker_id].assignment_revision = self.revision
+        for worker_id in worker_ids:
+            self.workers[worker_id].assignment_revision = self.revision

@@ -123,6 +123,7 @@ def _create_model(world: World, step: Step) -> object:
         return None
     world.models_made += 1
     claim = {"device_count": 1 + (step.a % 4 == 0), "bytes_per_device": (4 + step.b % 30) * GIB}
+    claim["worker_count"] = 1 + ((step.c >> 6) % 3 == 0)
     model = Model(
         id=world.models_made,
         name=f"m{world.models_made}",
@@ -131,7 +132,7 @@ def _create_model(world: World, step: Step) -> object:
         placement={"strategy": "binpack" if step.c & 8 else "spread"},
         generation=1,
         launch_generation=1,
-        restart_limit=(step.c >> 4) % 2,
+        restart_limit=3 if claim["worker_count"] > 1 else (step.c >> 4) % 2,
     )
     world.server.models[world.models_made] = model
     return f"{model.name} x{model.replicas} {claim}"

@@ -60,7 +60,10 @@ async def read_logs(
     follow: bool = False,
     attempt: Annotated[int | None, Query(ge=0)] = None,
     tail: Annotated[int, Query(ge=0, le=100_000)] = 1000,
+    rank: Annotated[int, Query(ge=0)] = 0,
 ) -> StreamingResponse:
-    reading = await reading_logs.open_log(context, ref, attempt=attempt, tail=tail, follow=follow)
+    """`rank`: the share of an instance that several workers carry; 0 is its leader."""
+    wanted = reading_logs.Wanted(attempt, tail, follow, rank)
+    reading = await reading_logs.open_log(context, ref, wanted)
     text = reading_logs.text(context, signed_in, reading)
     return StreamingResponse(text, media_type="text/plain; charset=utf-8")
