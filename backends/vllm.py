@@ -14,7 +14,7 @@ from backends.parsing import OPTIONS as PARSER_OPTIONS
 from backends.parsing import Chosen, chosen, said
 from backends.vllm_cpu import cpu_env, on_cpu
 from backends.vllm_inner import check_inner
-from backends.vllm_options import FORBIDDEN, FORBIDDEN_VARIABLES, KNOWN, SUSPECT
+from backends.vllm_options import FORBIDDEN, FORBIDDEN_VARIABLES, KNOWN, SUSPECT, SWITCHES
 from backends.vllm_use import POOLED, pooling, used_as
 from gpustack_lite.domain import (
     Abilities,
@@ -96,7 +96,9 @@ class Vllm:
 
     def launch(self, placed: Placed) -> LaunchSpec:
         values = passed(placed.options, KNOWN, FORBIDDEN, SUSPECT)
-        own = {name: value for name, value in values.items() if name not in PARSER_OPTIONS}
+        own = {
+            name: value for name, value in values.items() if name not in PARSER_OPTIONS and not _is_unset(name, value)
+        }
         forced = {**self._settled(placed, values), **_told(placed, values), **_together(placed.team)}
         decided = {**self.by_device(placed, values), **own, **self.above(placed, values), **forced}
         name, port = placed.model_name, placed.port
@@ -175,6 +177,10 @@ def _together(team: Team | None) -> dict[str, OptionValue]:
 
 def _reached_at(team: Team | None) -> dict[str, str]:
     return {} if team is None else {"VLLM_HOST_IP": team.mates[team.rank].address}
+
+
+def _is_unset(name: str, value: OptionValue) -> bool:
+    return name in SWITCHES and value is False
 
 
 def is_on_accelerator(placed: Placed) -> bool:

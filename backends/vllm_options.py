@@ -69,6 +69,9 @@ _SERVING = (
 )
 KNOWN: Mapping[str, Option] = {each.name: each for each in (*_MEMORY, *_PARALLEL, *_MODEL, *_SERVING)}
 
+SWITCHES = frozenset({"disable-log-stats"})
+"""Those that can only be set: there is no `--no-...` form."""
+
 FORBIDDEN = frozenset(
     {
         # what the platform says itself, and what would say again how much is reserved, where, and of what

@@ -1,11 +1,14 @@
-"""Engines that somebody installed on this machine and that are no program on PATH: MindIE below the CANN root."""
+"""Engines that somebody installed on this machine: MindIE below the CANN root, and the environment of a `vllm`.
+
+Nothing is run to learn a version: importing vLLM takes half a minute.
+"""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from backends.mindie_install import DAEMON, SERVER
-from gpustack_lite.domain import BackendVersion
+from gpustack_lite.domain import BackendVersion, DeviceKind
 
 LATEST = "latest"
 _VERSION = re.compile(r"[0-9]+\.[0-9][0-9A-Za-z.+-]*")
@@ -22,6 +25,41 @@ def mindie(ascend_root: Path, environ: Mapping[str, str], path: str | None) -> t
         if program.is_file():
             found.setdefault(program.resolve(), _version(program.resolve()))
     return tuple({each.version: each for each in reversed(found.values())}.values())[::-1]
+
+
+def vllm(path: str | None) -> tuple[BackendVersion, ...]:
+    """The `vllm` at `path`, by the packages of its environment: vLLM-Ascend where the plugin is beside it."""
+    packages = _packages(Path(path)) if path else {}
+    if path is None or "vllm" not in packages:
+        return ()
+    ascend, plain = packages.get("vllm_ascend"), packages["vllm"]
+    kind = "ascend" if ascend else _KINDS.get(plain.partition("+")[2][:4], "cuda")
+    return (
+        BackendVersion(
+            backend="vllm_ascend" if ascend else "vllm",
+            version=f"path-{ascend or plain}",
+            device_kinds=frozenset({kind}),
+            source="path",
+            installed=True,
+            executable=str(Path(path).resolve()),
+        ),
+    )
+
+
+_KINDS: Mapping[str, DeviceKind] = {"cpu": "cpu", "rocm": "rocm"}
+"""Of a local version, such as 0.32.0+cpu."""
+
+
+def _packages(script: Path) -> dict[str, str]:
+    """Name -> version of those that concern us, in the environment whose Python the script's first line names."""
+    first = _text(script.resolve()).partition("\n")[0]
+    if not first.startswith("#!/"):
+        return {}
+    home = Path(first[2:].strip()).parents[1]
+    notes = [
+        each for names in ("vllm", "vllm_ascend") for each in home.glob(f"lib/python3*/*-packages/{names}-*.dist-info")
+    ]
+    return {name: version for each in notes for name, _, version in (each.stem.partition("-"),)}
 
 
 def _services(ascend_root: Path) -> list[Path]:

@@ -47,7 +47,7 @@ class Workshop:
     @cached_property
     def _on_path(self) -> tuple[BackendVersion, ...]:
         mindie = found_engines.mindie(self.settings.ascend_root, os.environ, shutil.which(SERVER))
-        return (*engines.find_on_path(self.ports), *mindie)
+        return (*engines.find_on_path(self.ports), *mindie, *found_engines.vllm(shutil.which("vllm")))
 
     def engines_on_path(self) -> tuple[BackendVersion, ...]:
         """Asked once per start of the worker: it runs the engine to learn its version."""
