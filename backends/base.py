@@ -156,6 +156,13 @@ class Renames(Protocol):
 
 
 @runtime_checkable
+class Opens(Protocol):
+    """A backend whose options name directories: the worker holds them against its model roots before a launch."""
+
+    def directories(self, options: Options) -> Sequence[str]: ...
+
+
+@runtime_checkable
 class Warns(Protocol):
     """A backend may say what a person should know of a model, its options and chips before it is launched."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from backends import vllm_failures
+from backends import vllm_adapters, vllm_failures
 from backends.base import Estimate, Option, Placed, Team, Want
 from backends.failures import Failure, first_known
 from backends.memory import fitting
@@ -32,6 +32,10 @@ GENERATING = frozenset(
     {"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"}
 )
 TEMPLATE = "chat_template.jinja"
+_ALWAYS: Mapping[str, OptionValue] = {"enable-prompt-tokens-details": True}
+"""So that usage tells what came from the cache."""
+_OURS = PARSER_OPTIONS | {vllm_adapters.OPTION}
+"""Said to the engine in another way than as they are."""
 _LEAST_SECONDS = 300.0
 
 
@@ -56,14 +60,14 @@ class Vllm:
         return ()
 
     def check(self, options: Options, env: Mapping[str, str]) -> None:
-        check_inner(passed(options, KNOWN, FORBIDDEN, SUSPECT))
+        check_inner(_read(options))
         check_env(env, FORBIDDEN_VARIABLES)
 
     def arithmetic(self, values: Mapping[str, OptionValue]) -> Reserving:
         return Reserving(values, frozenset({"cuda"}), graph_bytes=GRAPH_BYTES)
 
     def estimates(self, facts: ModelFacts | None, want: Want) -> tuple[Estimate, ...]:
-        values = passed(want.options, KNOWN, FORBIDDEN, SUSPECT)
+        values = _read(want.options)
         known = used_as(directory(facts, self.name), values)
         self._parsers(known, values)
         if "cpu" in self.device_kinds and not any(each.kind == "cuda" for each in want.devices):
@@ -71,7 +75,7 @@ class Vllm:
         return fitting.estimates(known, want, asked(values), self.arithmetic(values), spans=self.spans_workers)
 
     def abilities(self, facts: ModelFacts | None, options: Options) -> Abilities:
-        values = passed(options, KNOWN, FORBIDDEN, SUSPECT)
+        values = _read(options)
         if facts is None:
             return Abilities(paths=self.paths)
         if (known := used_as(facts, values)).kind in POOLED:
@@ -85,26 +89,31 @@ class Vllm:
             reasoning=parsers.reasoning is not None,
             json_schema=True,
             spelling="reasoning" if parsers.reasoning is not None else None,
+            adapters=tuple(vllm_adapters.adapters(values)),
         )
 
+    def directories(self, options: Options) -> Sequence[str]:
+        return tuple(vllm_adapters.adapters(_read(options)).values())
+
     def cautions(self, facts: ModelFacts, options: Options, chips: Sequence[str]) -> Sequence[Sentence]:
-        values = passed(options, KNOWN, FORBIDDEN, SUSPECT)
+        values = _read(options)
         known, unseen = used_as(facts, values), unknown_of(options, KNOWN)
         passed_on = [Sentence("options_passed_on", {"options": ", ".join(unseen), "backend": self.name})]
         of_parsers = said(known, values, self._parsers(known, values), "vllm") if known.kind not in POOLED else ()
         return (*(passed_on if unseen else ()), *of_parsers)
 
     def launch(self, placed: Placed) -> LaunchSpec:
-        values = passed(placed.options, KNOWN, FORBIDDEN, SUSPECT)
-        own = {
-            name: value for name, value in values.items() if name not in PARSER_OPTIONS and not _is_unset(name, value)
-        }
+        values = _read(placed.options)
+        own = {name: value for name, value in values.items() if name not in _OURS and not _is_unset(name, value)}
         forced = {**self._settled(placed, values), **_told(placed, values), **_together(placed.team)}
         decided = {**self.by_device(placed, values), **own, **self.above(placed, values), **forced}
         name, port = placed.model_name, placed.port
         ours: dict[str, OptionValue] = {"served-model-name": name, "host": "127.0.0.1", "port": port}
         return LaunchSpec(
-            argv=(*_program(placed.version), "serve", _model(placed), *flags({**ours, **decided})),
+            argv=(
+                *(*_program(placed.version), "serve", _model(placed)),
+                *(*flags({**ours, **decided}), *vllm_adapters.told(values, name)),
+            ),
             env={
                 **dict(self.env),
                 **self.env_by_device(placed),
@@ -124,7 +133,7 @@ class Vllm:
 
     def by_device(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """Options that the chip or the weights want; the user's own stand before them."""
-        return {} if is_on_accelerator(placed) else {"enforce-eager": True}
+        return dict(_ALWAYS) if is_on_accelerator(placed) else {**_ALWAYS, "enforce-eager": True}
 
     def above(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """What stands even before the user's own, because it contains that."""
@@ -199,6 +208,14 @@ def _told(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, Option
     if found.reasoning is not None:
         told["reasoning-parser"] = found.reasoning
     return told | ({"chat-template": f"{placed.workdir}/{TEMPLATE}"} if "chat-template" in values else {})
+
+
+def _read(options: Options) -> dict[str, OptionValue]:
+    """
+    Raises:
+        Refusal: `option_not_allowed`, `option_unknown` or `option_invalid`.
+    """
+    return vllm_adapters.with_adapters(passed(options, KNOWN, FORBIDDEN, SUSPECT))
 
 
 def directory(facts: ModelFacts | None, backend: str) -> ModelFacts:

@@ -68,7 +68,7 @@ class VllmAscend(Vllm):
         is_slim = placed.facts is not None and placed.facts.quantization_method == "ascend"
         slim: dict[str, OptionValue] = {"quantization": "ascend"} if is_slim else {}
         on_310p = any(is_310p(each.chip) for each in placed.devices)
-        return {**slim, **(_ON_310P if on_310p else {})}
+        return {**Vllm.by_device(self, placed, values), **slim, **(_ON_310P if on_310p else {})}
 
     def above(self, placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """What the user says of `additional-config` is laid over ours, and not instead of it."""

@@ -8,6 +8,7 @@ _UNKNOWN = r"[Mm]odel architectures \[?'?(?P<architecture>[^'\]]*)'?\]? (?:are n
 _NO_CACHE = r"No available memory for the cache blocks|Available KV cache memory: -"
 
 VLLM = (
+    Failure("engine_option_refused", r"error: (?:unrecognized arguments|argument |ambiguous option)"),
     Failure("engine_context_too_long", _TOO_LONG),
     Failure("engine_no_cache_left", _NO_CACHE),
     Failure("engine_device_not_free", r"Free memory on device .* is less than desired"),
@@ -17,7 +18,6 @@ VLLM = (
     Failure("engine_dtype_unsupported", r"[Bb]float16 is only supported on|does not support bfloat16"),
     Failure("engine_out_of_memory", r"(?:CUDA|NPU|HIP) out of memory|OutOfMemoryError|out of memory"),
     Failure("engine_no_device", r"Failed to infer device type|No CUDA GPUs are available|no NVIDIA driver"),
-    Failure("engine_option_refused", r"error: (?:unrecognized arguments|argument |ambiguous option)"),
     Failure("engine_port_in_use", r"[Aa]ddress already in use"),
     Failure("engine_file_truncated", r"SafetensorError|incomplete metadata|header too large"),
     *COMMON,

@@ -39,6 +39,7 @@ _MODEL = (
     Option("convert", "choice", "make a text model embed or classify", choices=("auto", "none", "embed", "classify")),
     Option("seed", "int", "seed of the random numbers"),
     Option("enable-lora", "bool", "serve adapters"),
+    Option("lora-adapters", "json", 'adapters beside the weights, served as MODEL:NAME: {"NAME": "/directory"}'),
     Option("max-loras", "int", "adapters in one batch"),
     Option("max-lora-rank", "int", "largest rank of an adapter"),
     Option("limit-mm-per-prompt", "json", "pictures, videos and sounds in one request"),

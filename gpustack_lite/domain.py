@@ -335,6 +335,8 @@ class Abilities:
     json_schema: bool | None = None
     embedding_dimensions: int | None = None
     spelling: Spelling | None = None
+    adapters: tuple[str, ...] = ()
+    """Names of adapters that are loaded beside the weights: clients ask for `model:adapter`."""
 
 
 @dataclass(frozen=True, slots=True)

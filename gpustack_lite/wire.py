@@ -415,6 +415,8 @@ class ModelRoute(Wire):
     """The OpenAI and Anthropic paths that its engine serves; empty where nobody knows."""
     abilities: dict[str, Any] = Field(default_factory=dict)
     """What clients ask about before they use it: modalities, tools, reasoning, json_schema, embedding_dimensions."""
+    adapters: tuple[str, ...] = ()
+    """Public names of its adapters, as the engine knows them too."""
 
 
 class RouteTarget(Wire):

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -72,6 +73,14 @@ class Files:
             if backend.needs_facts or refusal.code in _ALWAYS_REFUSED:
                 raise
             return None
+
+    async def check_directories(self, paths: Sequence[str]) -> None:
+        """
+        Raises:
+            Refusal: `path_outside_roots`, `source_missing` or `facts_timeout`.
+        """
+        for path in paths:
+            await self._in_time(partial(facts.within, Path(path), self._roots), path)
 
     async def report(self, source: str) -> FactsReport:
         """The answer to the server's question about a source."""

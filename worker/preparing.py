@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from backends import registry
-from backends.base import Backend, HasNeeds, Needs
+from backends.base import Backend, HasNeeds, Needs, Opens
 from backends.compatibility import Host, verdict
 from gpustack_lite.domain import BackendVersion, Device, ModelFacts
 from gpustack_lite.errors import Refusal
@@ -62,6 +62,8 @@ async def prepare(
     devices = inventory.chosen(assigned.devices)
     if len(devices) < len(assigned.devices):
         raise Refusal("devices_gone", wanted=_listed(assigned.devices), found=_listed([each.index for each in devices]))
+    if isinstance(backend, Opens):
+        await workshop.files.check_directories(backend.directories(assigned.options))
     source = assigned.source
     facts = None if assigned.files_id is not None else await workshop.files.for_backend(source, backend)
     version = await _version(workshop, assigned, backend, on_progress, devices)

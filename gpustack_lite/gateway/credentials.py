@@ -104,7 +104,10 @@ def is_forged(method: str, headers: Mapping[bytes, bytes], credential: Credentia
     return not hmac.compare_digest(said, credential.csrf_digest or "")
 
 
-def may_use(credential: Credential, model: str) -> bool:
+def may_use(credential: Credential, model: str, base: str | None = None) -> bool:
+    """`base` is the model of which `model` is an adapter: whoever may use that may use this, unless it is denied."""
+    if base is not None and model not in credential.denied and may_use(credential, base):
+        return True
     return model not in credential.denied and any(_matches(pattern, model) for pattern in credential.models)
 
 

@@ -51,13 +51,13 @@ class Dialects:
         self._lacks.add((endpoint.instance_id, path))
 
 
-def conversation(pieces: list[Piece], endpoint: Endpoint) -> Json:
+def conversation(pieces: list[Piece], known_as: str) -> Json:
     """What is to be counted, under the name that the engine knows the model by.
 
     Raises:
         Refusal: 400 with the field that has no counterpart.
     """
-    return counting.conversation(fields.document(b"".join(pieces))) | {"model": endpoint.served_name}
+    return counting.conversation(fields.document(b"".join(pieces))) | {"model": known_as}
 
 
 def translated(given: list[Piece], spelling: Spelling | None, say: Callable[[Refusal], Document]) -> Form:

@@ -188,7 +188,7 @@ class Inference:
             await in_task()
             await self._catch_up()
         routes = self._table.resolve(name)
-        if not may_use(credential, name):
+        if not may_use(credential, name, self._table.adapted.get(name)):
             raise Refusal("model_not_allowed", status=403, param="model", model=name)
         return routes
 
@@ -242,7 +242,8 @@ class Inference:
         await self._ask(call, wish, form, place, entry, is_last=is_last)
 
     async def _count(self, call: Call, wish: Wish, place: Place, entry: Entry) -> None:
-        conversation = dialects.conversation(wish.pieces, place.endpoint)
+        known_as = naming.for_engine(wish.asked.model, place.route, place.endpoint)
+        conversation = dialects.conversation(wish.pieces, known_as)
         entry.reach(place.endpoint.instance_id, place.endpoint.worker)
         try:
             counted = await token_counting.count(call, conversation, place.endpoint, self._pool)
@@ -327,6 +328,7 @@ def _for_engine(wish: Wish, form: Form, place: Place) -> list[Piece]:
     reads = place.route.abilities.get("spelling")
     if reads is not None and wish.ask.path == splicing.CHAT and splicing.is_misspelt(wish.ask.body, reads):
         pieces = [splicing.as_read(b"".join(pieces), reads)]
-    if place.endpoint.served_name != wish.asked.model:
-        pieces = bodies.with_model(pieces, place.endpoint.served_name)
+    known_as = naming.for_engine(wish.asked.model, place.route, place.endpoint)
+    if known_as != wish.asked.model:
+        pieces = bodies.with_model(pieces, known_as)
     return pieces

@@ -1,6 +1,6 @@
 """GET /v1/models: what a key may use, in OpenAI's shape, those that answer at once first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
@@ -37,24 +37,24 @@ class Listing:
 
     async def list(self, call: Call) -> None:
         credential = self._gate.admit(call)
-        found = in_order(allowed(every(self._table), credential))
+        found = in_order(allowed(every(self._table), credential, self._table.adapted))
         documents = [document(each) for each in found]
         plain = {"object": "list", "data": documents}
         await call.answer_json(200, models.page(documents) if models.VERSION in call.headers else plain)
 
     async def show(self, call: Call, name: str) -> None:
         credential = self._gate.admit(call)
-        if name not in self._table.models and name not in self._table.named:
+        if not self._table.knows(name):
             await self._catch_up()
         found = named(self._table, name)
-        if not may_use(credential, name):
+        if not may_use(credential, name, self._table.adapted.get(name)):
             raise Refusal("model_not_allowed", status=403, param="model", model=name)
         plain = document(found)
         await call.answer_json(200, models.model(plain) if models.VERSION in call.headers else plain)
 
 
 def every(table: RouteTable) -> list[Named]:
-    return [named(table, name) for name in (*table.models, *table.named)]
+    return [named(table, name) for name in (*table.models, *table.named, *table.adapted)]
 
 
 def named(table: RouteTable, name: str) -> Named:
@@ -65,7 +65,7 @@ def named(table: RouteTable, name: str) -> Named:
     leads = table.named.get(name)
     if leads is not None:
         return _led(table, leads)
-    route = table.route(name)
+    route = table.route(table.adapted.get(name, name))
     return Named(name, route.created, (route,))
 
 
@@ -77,8 +77,8 @@ def _led(table: RouteTable, leads: NamedRoute) -> Named:
     return Named(leads.name, leads.created, models or spares, spares)
 
 
-def allowed(routes: Iterable[Named], credential: Credential) -> list[Named]:
-    return [route for route in routes if may_use(credential, route.name)]
+def allowed(routes: Iterable[Named], credential: Credential, adapted: Mapping[str, str]) -> list[Named]:
+    return [route for route in routes if may_use(credential, route.name, adapted.get(route.name))]
 
 
 def in_order(routes: Iterable[Named]) -> list[Named]:

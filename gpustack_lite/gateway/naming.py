@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpustack_lite.gateway.answers import NotServed
-from gpustack_lite.wire import ModelRoute, NamedRoute
+from gpustack_lite.wire import Endpoint, ModelRoute, NamedRoute
 
 Order = tuple[ModelRoute, ...]
 SLEEPING = "sleeping"
@@ -73,6 +73,11 @@ def spread(route: NamedRoute, models: Mapping[str, ModelRoute], before: Spread |
 
 def _ready_first(routes: Sequence[ModelRoute]) -> Order:
     return tuple(sorted(routes, key=lambda each: not each.endpoints))
+
+
+def for_engine(asked: str, route: ModelRoute, endpoint: Endpoint) -> str:
+    """How the engine knows what was asked for: an adapter by its public name, the model by the one it serves."""
+    return asked if asked in route.adapters else endpoint.served_name
 
 
 def serves(route: ModelRoute, path: str) -> bool:

@@ -26,6 +26,8 @@ class RouteTable:
         self.credentials_revision = NOTHING_YET
         self.models: dict[str, ModelRoute] = {}
         self.named: dict[str, NamedRoute] = {}
+        self.adapted: dict[str, str] = {}
+        """Public name of an adapter -> the model that it belongs to."""
         self._alone: dict[str, tuple[ModelRoute]] = {}
         self._spreads: dict[str, Spread] = {}
         self._credentials: dict[str, Credential] = {}
@@ -62,10 +64,13 @@ class RouteTable:
         return takes_models or takes_credentials
 
     def _take_over(self, models: Iterable[ModelRoute], named: Iterable[NamedRoute]) -> None:
-        """A model wins over a name that is also a route's: the server allows neither."""
+        """A model wins over a name that is also a route's, which the server allows neither, and both over adapters."""
         self.models = {route.name: route for route in models}
         self.named = {route.name: route for route in named if route.name not in self.models}
+        others = [(each, name) for name, route in self.models.items() for each in route.adapters]
+        self.adapted = {each: name for each, name in others if each not in self.models and each not in self.named}
         self._alone = {name: (route,) for name, route in self.models.items()}
+        self._alone |= {each: self._alone[name] for each, name in self.adapted.items()}
         made = {name: spread(route, self.models, self._spreads.get(name)) for name, route in self.named.items()}
         self._spreads = {name: each for name, each in made.items() if each is not None}
 
@@ -82,6 +87,9 @@ class RouteTable:
 
     def credential(self, digest: str) -> Credential | None:
         return self._credentials.get(digest)
+
+    def knows(self, name: str) -> bool:
+        return name in self.models or name in self.named or name in self.adapted
 
     def route(self, name: str) -> ModelRoute:
         route = self.models.get(name)

@@ -279,6 +279,7 @@ def splice_for(name: str, endpoint: Endpoint, route: ModelRoute, path: str, defa
     respelt = None
     if path == CHAT and (said := route.abilities.get("spelling")) is not None:
         respelt = respelling(said, route.serving.reasoning or default)
-    if respelt is None and endpoint.served_name == name:
+    is_same = endpoint.served_name == name or name in route.adapters
+    if respelt is None and is_same:
         return None
-    return Splice(None if endpoint.served_name == name else name, respelt)
+    return Splice(None if is_same else name, respelt)

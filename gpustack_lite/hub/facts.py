@@ -80,6 +80,18 @@ class _Roots:
         return real
 
 
+def within(path: Path, roots: Sequence[Path]) -> Path:
+    """The directory, its links resolved.
+
+    Raises:
+        Refusal: `path_outside_roots` or `source_missing`.
+    """
+    real = _Roots(roots).real(path)
+    if not real.is_dir():
+        raise Refusal("source_missing", param="source", path=str(path))
+    return real
+
+
 class _Folder:
     """A directory as a shelf; each file is held against the roots before it is opened."""
 

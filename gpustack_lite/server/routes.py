@@ -47,6 +47,7 @@ def _route(view: Published, model: Model, instances: Sequence[ModelInstance]) ->
         serving=Serving.model_validate(model.serving),
         paths=tuple(sorted(able.paths)),
         abilities=abilities.document(able),
+        adapters=tuple(f"{model.name}:{each}" for each in able.adapters),
     )
 
 

@@ -18,7 +18,7 @@ def flags_of(version: str) -> dict[str, str]:
 
 def parser(version: str) -> argparse.ArgumentParser:
     """Like vLLM's own it takes the beginning of a name for the whole."""
-    made = argparse.ArgumentParser(prog="vllm serve")
+    made = argparse.ArgumentParser(prog="vllm serve", usage="vllm serve [model_tag] [options]")
     made.add_argument("model_tag")
     for name, kind in flags_of(version).items():
         made.add_argument(f"--{name}", **_kind(name, kind))
@@ -29,7 +29,7 @@ def _kind(name: str, kind: str) -> dict[str, Any]:
     if kind in {"bool", "switch"}:
         return {"action": argparse.BooleanOptionalAction if kind == "bool" else "store_true", "default": None}
     choices = kind.split("|") if "|" in kind else None
-    return {"choices": choices} if choices else {"nargs": "+"} if name == "served-model-name" else {}
+    return {"choices": choices} if choices else {"nargs": "+"} if name in {"served-model-name", "lora-modules"} else {}
 
 
 def serving(argv: list[str]) -> list[str]:

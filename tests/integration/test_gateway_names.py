@@ -35,6 +35,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worl
             route("other", engine),
             route("thinker", engine, abilities={"spelling": "reasoning"}),
             route("asleep", state="pending"),
+            route("base", engine, adapters=("base:poet",), abilities={"spelling": "reasoning"}),
         )
         routes = (
             leads(ALIAS, (MODEL, 1)),
@@ -47,6 +48,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worl
             credential(READER, id=2, scopes=("read",)),
             credential("alias-only", id=3, models=(ALIAS,)),
             credential("target-only", id=4, models=(MODEL,)),
+            credential("poet-only", id=5, models=("base:poet",)),
         )
         await world.server.publish(models, keys, routes)
         yield world
@@ -103,6 +105,23 @@ async def test_the_engine_hears_its_own_name_and_the_row_has_both(world: World) 
     assert (row.model, row.public_name) == (MODEL, ALIAS)
     plain = await world.chat(model=MODEL)
     assert (await world.row(plain.headers["x-request-id"])).public_name is None
+
+
+async def test_an_adapter_is_asked_of_its_models_engine_by_its_own_name(world: World) -> None:
+    """The row is the model's, whose limits and line it has; a key for the adapter alone is none for the model."""
+    answer = await world.chat(model="base:poet")
+    assert answer.status_code == 200
+    assert world.engine.requests[-1].json["model"] == "base:poet"
+    row = await world.row(answer.headers["x-request-id"])
+    assert (row.model, row.public_name) == ("base", "base:poet")
+    assert (await world.chat(model="base")).status_code == 200
+    assert world.engine.requests[-1].json["model"] == "base"
+    codes = [
+        (await world.client.post(CHAT, json=world.body(model=name), headers=key("poet-only"))).status_code
+        for name in ("base:poet", "base", "base:none")
+    ]
+    assert codes == [200, 403, 404]
+    assert (await world.client.get("/v1/models/base:poet")).json()["id"] == "base:poet"
 
 
 async def test_only_the_name_differs_from_what_the_engine_said(world: World) -> None:

@@ -102,7 +102,14 @@ def test_what_is_launched_on_two_cards() -> None:
     assert rest[: int(count)] == [f"/usr/local/Ascend/{each}/set_env.sh" for each in ("ascend-toolkit", "nnal/atb")]
     assert tuple(rest[int(count) :]) == (
         *("/v/bin/vllm", "serve", "/models/Qwen3-32B", "--served-model-name=served", "--host=127.0.0.1"),
-        *("--port=21000", "--seed=1", "--enforce-eager", "--tensor-parallel-size=2", "--max-model-len=40960"),
+        *(
+            "--port=21000",
+            "--enable-prompt-tokens-details",
+            "--seed=1",
+            "--enforce-eager",
+            "--tensor-parallel-size=2",
+            "--max-model-len=40960",
+        ),
         *("--max-num-batched-tokens=2048", "--max-num-seqs=256"),
     )
     assert spec.env["ASCEND_RT_VISIBLE_DEVICES"] == "2,3"
@@ -221,6 +228,14 @@ def test_its_last_words(line: str, code: str) -> None:
     assert said is not None
     assert said.code == code
     assert code in CATALOGUE
+
+
+def test_a_usage_that_names_flags_is_no_cause() -> None:
+    said = VLLM.last_error(
+        ["usage: vllm serve [--trust-remote-code]", "vllm serve: error: unrecognized arguments: --x"]
+    )
+    assert said is not None
+    assert said.code == "engine_option_refused"
 
 
 def test_every_failure_has_its_sentence() -> None:

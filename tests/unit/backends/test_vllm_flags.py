@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from backends.vllm import VLLM
+from backends.vllm_adapters import OPTION
 from backends.vllm_options import FORBIDDEN, KNOWN
 from tests.fakes.vllm_flags import FLAGS, VERSIONS, flags_of, parser, serving
 from tests.unit.backends.vllm_lines import lines
@@ -13,7 +14,7 @@ _OLDER = frozenset({"grpc", "json-arg", "help"})
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("option", KNOWN.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("option", [each for each in KNOWN.values() if each.name != OPTION], ids=lambda each: each.name)
 def test_a_known_option_is_a_flag_of_its_kind(option: Any, version: str) -> None:
     kind = flags_of(version)[option.name]
     assert (kind in {"bool", "switch"}) == (option.kind == "bool")
@@ -28,6 +29,7 @@ def test_what_is_forbidden_is_a_flag_too() -> None:
 
 
 def test_flags_of_one_version_only_are_passed_on_and_not_known() -> None:
+    assert OPTION not in flags_of("0.32.0")
     assert not set(KNOWN) & (set(FLAGS["0.23.0"]) ^ set(FLAGS["0.32.0"]))
 
 

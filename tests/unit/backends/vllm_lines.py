@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, Options] = {
     },
     "float16, eager, blocks": {"dtype": "float16", "enforce-eager": True, "block-size": 64},
     "ranks": {"tensor-parallel-size": 2, "pipeline-parallel-size": 2, "data-parallel-size": 2},
-    "adapters": {"enable-lora": True, "max-loras": 2, "max-lora-rank": 32},
+    "adapters": {"lora-adapters": {"poet": "/models/poet", "b": "/models/b"}, "max-loras": 2, "max-lora-rank": 32},
     "switched off": {option.name: False for option in KNOWN.values() if option.kind == "bool"} | {"seed": 0},
     "switched on": {
         option.name: True for option in KNOWN.values() if option.kind == "bool" and "tool" not in option.name

