@@ -172,3 +172,21 @@ def test_modelslim_is_announced_for_its_own_weights_only() -> None:
 def test_what_is_documented_for_a_310p_is_little(model: str, options: dict[str, object], codes: list[str]) -> None:
     assert isinstance(VLLM_ASCEND, Warns)
     assert [each.code for each in VLLM_ASCEND.cautions(facts(model), options, ["310P3", "910B3"])] == codes
+
+
+def test_an_adapter_is_served_under_the_models_name_and_its_own() -> None:
+    given = {"poet": "/models/poet"}
+    spec = VLLM.launch(on("1xA100-80G", facts("Qwen3-14B"), lora_adapters=given))
+    at = spec.argv.index("--lora-modules")
+    assert [json.loads(each) for each in spec.argv[at + 1 :]] == [
+        {"name": "served:poet", "path": "/models/poet", "base_model_name": "served"}
+    ]
+    assert "--enable-lora" in spec.argv
+    assert not any("lora-adapters" in each for each in spec.argv)
+    assert VLLM.abilities(facts("Qwen3-14B"), {"lora-adapters": given}).adapters == ("poet",)
+    plain, adapted = (
+        VLLM.estimates(facts("Qwen3-14B"), want("8xA100-80G", **more))[0] for more in ({}, {"lora_adapters": given})
+    )
+    assert plain.memory is not None
+    assert adapted.memory is not None
+    assert adapted.memory.overhead_bytes > plain.memory.overhead_bytes
