@@ -29,7 +29,7 @@ def vllm_python() -> Path:
 
 
 def vllm_ascend_packages() -> Path:
-    """The plugin and the vLLM that it goes with, without their dependencies: those of the environment do for parsing."""
+    """The plugin and the vLLM that it goes with; for parsing the dependencies of the other environment do."""
     folder = cache_folder() / f"vllm-ascend-{ASCEND_VERSION}"
     shim = folder / f"vllm-{ASCEND_VERSION}.dist-info"
     if not shim.exists():
