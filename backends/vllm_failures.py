@@ -3,7 +3,10 @@
 from backends.failures import COMMON, Failure
 
 _INDIVISIBLE = r"attention heads \((?P<heads>\d+)\) must be divisible by tensor parallel size \((?P<size>\d+)\)"
-_TOO_LONG = r"(?:estimated maximum model length is|the maximum model length is) *(?P<at_most>\d+)"
+_TOO_LONG = (
+    r"(?:estimated maximum model length is|the maximum model length is|the derived max_model_len \(\w+=)"
+    r" *(?P<at_most>\d+)"
+)
 _UNKNOWN = r"[Mm]odel architectures \[?'?(?P<architecture>[^'\]]*)'?\]? (?:are not supported|failed to be inspected)"
 _NO_CACHE = r"No available memory for the cache blocks|Available KV cache memory: -"
 

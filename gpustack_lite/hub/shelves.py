@@ -24,6 +24,7 @@ OTHER_WEIGHTS = (".onnx", ".onnx_data", ".om", ".npz", ".ckpt", ".nemo")
 PIPELINE = "model_index.json"
 POOLS = "modules.json"
 """Of sentence-transformers: engines take a text model that has it for one that pools."""
+_BOUNDED = "sentence_bert_config.json"
 _TEMPLATE_LIMIT_BYTES = 4 * 1024**2
 _CONFIG_LIMIT_BYTES = 16 * 1024**2
 _BLOCK_BYTES = 2 * 1024**2
@@ -100,7 +101,16 @@ def _with_use(shelf: Shelf, names: Sequence[str], facts: ModelFacts) -> ModelFac
     """What the tokenizer's template says, and whether a text model was trained to embed: its class does not say so."""
     embeds = POOLS in names and facts.kind == "llm"
     facts = replace(facts, kind="embedding", pooling=facts.pooling or "last") if embeds else facts
+    if POOLS in names and _BOUNDED in names:
+        facts = _bounded(facts, read_document(shelf, _BOUNDED).get("max_seq_length"))
     return with_template(facts, _template_files(shelf, names))
+
+
+def _bounded(facts: ModelFacts, longest: object) -> ModelFacts:
+    """Texts were cut to this length when it was trained, and engines take no longer ones, whatever config.json says."""
+    if not isinstance(longest, int) or longest < 1:
+        return facts
+    return replace(facts, trained_context_length=min(longest, facts.trained_context_length or longest))
 
 
 def _template_files(shelf: Shelf, names: Sequence[str]) -> dict[str, str]:

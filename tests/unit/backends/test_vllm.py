@@ -221,6 +221,8 @@ def test_variables_that_open_doors_are_refused(name: str) -> None:
         ("RuntimeError: Failed to infer device type", "engine_no_device"),
         ("OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 64", "engine_threads_refused"),
         ("vllm: error: unrecognized arguments: --enable-dbx", "engine_option_refused"),
+        ("User-specified max_model_len (512) is greater than the derived max_model_len (max_seq_length=256 in model's)",
+         "engine_context_too_long"),
     ],
 )  # fmt: skip
 def test_its_last_words(line: str, code: str) -> None:
