@@ -66,4 +66,4 @@ def test_earlier_thoughts_are_spelt_as_the_engine_reads_them() -> None:
 
 
 def test_a_conversation_is_counted_under_the_engines_own_name_of_the_model() -> None:
-    assert conversation(body(system="s"), ENDPOINT)["model"] == "served"
+    assert conversation(body(system="s"), ENDPOINT.served_name)["model"] == "served"
