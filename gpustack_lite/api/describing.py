@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backends import registry
+from backends import registry, support
 from backends.base import Backend
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
@@ -20,6 +20,7 @@ def document(backend: Backend, row: CustomBackend | None = None) -> dict[str, An
         "name": backend.name if row is None else row.name,
         "builtin": row is None,
         "device_kinds": sorted(backend.device_kinds),
+        "support": support.levels(backend),
         "paths": sorted(backend.paths),
         "options": [
             {"name": each.name, "kind": each.kind, "help": each.help, "choices": list(each.choices)}

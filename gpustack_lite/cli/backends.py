@@ -14,7 +14,7 @@ from gpustack_lite.errors import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=say("help_backends"))
 STDIN = Path("-")
-COLUMNS = (Column("name"), Column("builtin"), Column("device_kinds"), Column("paths"))
+COLUMNS = (Column("name"), Column("builtin"), Column("device_kinds"), Column("support"), Column("paths"))
 
 
 @app.command("list", help=say("help_backends_list"))

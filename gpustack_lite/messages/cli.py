@@ -332,6 +332,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "column_cause": ("CAUSE", "原因"),
     "column_check": ("CHECK", "检查项"),
     "column_chip": ("CHIP", "芯片"),
+    "column_support": ("SUPPORT", "支持程度"),
     "column_completion_tokens": ("COMPLETION TOKENS", "输出 token"),
     "column_cpu_count": ("CPUS", "CPU 数"),
     "column_created_at": ("CREATED", "创建时间"),

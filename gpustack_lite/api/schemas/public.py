@@ -483,6 +483,7 @@ class BackendShape(Shape):
     name: str
     builtin: bool
     device_kinds: list[str]
+    support: dict[str, str]
     paths: list[str]
     options: list[OptionShape]
     spec: dict[str, Any] | None
