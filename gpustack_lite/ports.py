@@ -340,7 +340,7 @@ class SystemProcesses:
     def is_alive(self, identity: Identity) -> bool:
         if identity.boot_id != self._boot_id or _start_ticks(identity.pid) != identity.start_ticks:
             return False
-        return _state(identity.pid) not in {None, "Z", "X"}
+        return _lives(identity.pid)
 
     def send(self, identity: Identity, signum: int) -> bool:
         """Through a pidfd where the system has them: between the check and the signal the pid cannot change hands."""
@@ -541,11 +541,18 @@ def _stat_fields(pid: int) -> list[str] | None:
     return text.rpartition(")")[2].split()
 
 
-def _state(pid: int) -> str | None:
-    if sys.platform == "linux":
-        fields = _stat_fields(pid)
-        return fields[0] if fields else None
-    return "R" if psutil.pid_exists(pid) else None
+_NUM_THREADS = 17
+"""Of the fields of /proc/PID/stat from the state on: proc(5) counts it as the 20th, the state as the 3rd."""
+
+
+def _lives(pid: int) -> bool:
+    """A process whose first thread has ended is no zombie while others run; it cannot be reaped either (wait(2))."""
+    if sys.platform != "linux":
+        return psutil.pid_exists(pid)
+    fields = _stat_fields(pid)
+    if not fields or fields[0] == "X":
+        return False
+    return fields[0] != "Z" or int(fields[_NUM_THREADS]) > 1
 
 
 def _session_of(pid: int) -> int | None:

@@ -50,6 +50,25 @@ async def test_a_zombie_counts_as_dead(processes: SystemProcesses) -> None:
     assert await processes.wait(child) == 0
 
 
+FIRST_THREAD_ENDS = """
+import ctypes, os, sys, threading
+threading.Thread(target=lambda: (open(sys.argv[1]).read(), os._exit(7))).start()
+ctypes.CDLL(None).pthread_exit(0)
+"""
+
+
+async def test_a_process_lives_as_long_as_one_of_its_threads(processes: SystemProcesses, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    child = processes.spawn([sys.executable, "-c", FIRST_THREAD_ENDS, str(tmp_path / "go")], env=ENV)
+    async with asyncio.timeout(30):
+        while ") Z " not in Path(f"/proc/{child.pid}/stat").read_text():
+            await asyncio.sleep(0.01)
+    assert processes.is_alive(child)
+    await asyncio.to_thread((tmp_path / "go").write_text, "")
+    assert await processes.wait(child) == 7
+    assert not Path(f"/proc/{child.pid}").exists()
+
+
 async def test_a_mark_finds_a_grandchild_that_left_session_and_group(processes: SystemProcesses) -> None:
     inner = f"import subprocess, sys; subprocess.Popen({WAITING!r}, start_new_session=True)"
     child = processes.spawn([sys.executable, "-c", inner], env=ENV | {"MARK": "7:1"})
