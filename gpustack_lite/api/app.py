@@ -24,6 +24,7 @@ from gpustack_lite.api.routes import (
     events,
     files,
     gateways,
+    groups,
     instances,
     internal,
     keys,
@@ -45,6 +46,7 @@ CONSOLE_FILES = Path(gpustack_lite.__file__).parent / "ui"
 MANAGEMENT = (
     auth,
     users,
+    groups,
     sessions,
     models,
     model_routes,

@@ -103,6 +103,7 @@ RowReader = Annotated[SignedInCaller, Depends(needs("rows"))]
 Reader = Annotated[SignedInCaller, Depends(needs("read"))]
 Owner = Annotated[SignedInCaller, Depends(needs("own"))]
 Asker = Annotated[SignedInCaller, Depends(needs("inference"))]
+Manager = Annotated[SignedInCaller, Depends(needs("model"))]
 Admin = Annotated[SignedInCaller, Depends(needs("admin"))]
 
 

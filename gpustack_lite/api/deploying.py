@@ -5,7 +5,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Want
-from gpustack_lite.api import routing, rules, specs
+from gpustack_lite.api import routing, rules, seeing, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
@@ -28,6 +28,7 @@ async def create(context: Context, body: ModelCreate, created_by: int) -> dict[s
     spec = specs.columns(body, context.settings.restart_limit)
     model = Model(name=body.name, **spec, created_by=created_by, created_at=now, updated_at=now)
     async with context.db.write() as session:
+        model.access = await seeing.stored(session, body.access)
         await routing.must_be_free(session, body.name)
         session.add(model)
         await session.flush()
@@ -35,6 +36,8 @@ async def create(context: Context, body: ModelCreate, created_by: int) -> dict[s
         document = await models.record_put(session, model, context.ports.clock)
         await routing.note_model(context, session, model.name)
     context.signals.touch("models", "changes")
+    if model.access is not None:
+        await seeing.settle_access(context)
     return document
 
 
@@ -57,6 +60,7 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         row = specs.spec_of(model)
         body = specs.patched(row, patch)  # once more: somebody may have been quicker
         wanted = specs.columns(body, context.settings.restart_limit)
+        wanted["access"] = await seeing.stored(session, body.access)
         changed = [name for name, value in wanted.items() if row[name] != value]
         if not changed:
             return await models.document(session, model)
@@ -70,6 +74,8 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
         await events.insert_event(session, context.ports.clock, "model_changed", model=model, params=params)
         document = await models.record_put(session, model, context.ports.clock)
     context.signals.touch("models", "changes")
+    if "access" in changed:
+        await seeing.settle_access(context)
     return document
 
 

@@ -8,10 +8,10 @@ from gpustack_lite import roles
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.errors import Refusal
 
-Need = Literal["who", "account", "rows", "inference", "read", "own", "admin"]
+Need = Literal["who", "account", "rows", "inference", "read", "own", "model", "admin"]
 """who: see oneself; account: one's own password and session; rows: what became of own requests; inference: use models,
 with the files and batches that belong to that; read: look; own: change what belongs to the caller (keys, sessions);
-admin: change what everybody uses."""
+model: manage one, which of them is asked afterwards; admin: change what everybody uses."""
 
 _BEFORE_THE_PASSWORD_IS_CHANGED = frozenset({"who", "account"})
 
@@ -29,7 +29,7 @@ def refuse(caller: Caller, need: Need) -> Refusal | None:
         return Refusal("scope_missing", status=403, scope=wanted[0])
     if caller.kind == "session" and caller.must_change_password and need not in _BEFORE_THE_PASSWORD_IS_CHANGED:
         return Refusal("password_change_required", status=403)
-    if need == "inference" and caller.role == roles.VIEWER:
+    if need in {"inference", "model"} and caller.role == roles.VIEWER:
         return Refusal("viewer_only_reads", status=403)
     if need == "admin" and not caller.is_admin:
         return Refusal("admin_only", status=403)

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gpustack_lite.api import rules
+from gpustack_lite.api import rules, seeing
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelRouteCreate, ModelRoutePatch, RouteTargetSpec
 from gpustack_lite.db.queries import events, model_routes, models
@@ -18,11 +18,14 @@ async def create(context: Context, body: ModelRouteCreate, created_by: int) -> d
     rules.check_name(body.name)
     check_targets(body.name, body.targets, body.fallback)
     now = context.ports.clock.wall()
-    row = ModelRouteRow(**body.model_dump(), created_by=created_by, created_at=now, updated_at=now)
+    row = ModelRouteRow(**body.model_dump(exclude={"access"}), created_by=created_by, created_at=now, updated_at=now)
     async with context.db.write() as session:
         await must_be_free(session, body.name)
+        row.access = await seeing.stored(session, body.access)
         document = await _record(context, session, row, "route_created")
     context.signals.touch("models", "changes")
+    if row.access is not None:
+        await seeing.settle_access(context)
     return document
 
 
@@ -31,8 +34,10 @@ async def change(context: Context, ref: str, body: ModelRoutePatch) -> dict[str,
         row = await model_routes.by_ref(session, ref)
         wanted = body.model_dump(include=set(body.model_fields_set))
         for name, value in wanted.items():
-            if value is None:
+            if value is None and name != "access":
                 raise Refusal("field_missing", param=name, name=name)
+        if "access" in wanted:
+            wanted["access"] = await seeing.stored(session, body.access)
         changed = [name for name, value in wanted.items() if getattr(row, name) != value]
         if not changed:
             return await model_routes.document(session, row)
@@ -45,6 +50,8 @@ async def change(context: Context, ref: str, body: ModelRoutePatch) -> dict[str,
         row.updated_at = context.ports.clock.wall()
         document = await _record(context, session, row, "route_changed")
     context.signals.touch("models", "changes")
+    if "access" in changed:
+        await seeing.settle_access(context)
     return document
 
 

@@ -29,6 +29,7 @@ def spec_of(model: Model) -> dict[str, Any]:
     """A row of an earlier release may lack wishes that there are by now: they are at their defaults."""
     placement = {**PlacementSpec().model_dump(), **model.placement}
     return {name: getattr(model, name) for name in SPEC_FIELDS} | {
+        "access": model.access,
         "placement": placement,
         "include": model.include or [],
     }
@@ -64,7 +65,7 @@ def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
 
 def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
     """How it is served is kept as far as it differs from the defaults: those may change, a wish does not."""
-    spec = body.model_dump(exclude={"name", "serving"})
+    spec = body.model_dump(exclude={"name", "serving", "access"})
     spec["serving"] = body.serving.model_dump(exclude_defaults=True)
     if spec["restart_limit"] is None:
         spec["restart_limit"] = default_restart_limit

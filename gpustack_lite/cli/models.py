@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpustack_lite.cli import serving
+from gpustack_lite.cli import admitting, serving
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
 from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
@@ -69,6 +69,8 @@ def deploy(
     reasoning: serving.ReasoningName = None,
     limit: serving.Limit = None,
     weight: serving.Weight = None,
+    access: admitting.Access = None,
+    manager: admitting.Manager = None,
     wait: Wait = True,
     timeout: Timeout = 3600,
     output: Output = Format.TABLE,
@@ -99,6 +101,7 @@ def deploy(
         "reasoning": reasoning,
     }
     body["serving"] = serving.serving_of(given, limit or [], weight or [], is_patch=False)
+    body |= admitting.access_of(access or [], manager or [])
     with connect() as client:
         before = newest_event(client)
         model = client.post("models", body=body)
@@ -173,6 +176,8 @@ def update(
     reasoning: serving.ReasoningName = None,
     limit: serving.Limit = None,
     weight: serving.Weight = None,
+    access: admitting.Access = None,
+    manager: admitting.Manager = None,
     output: Output = Format.TABLE,
 ) -> None:
     given = {
@@ -187,6 +192,7 @@ def update(
     patch: dict[str, Any] = {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     patch["serving"] = serving.serving_of(given, limit or [], weight or [], is_patch=True)
     patch = {field: value for field, value in patch.items() if value}
+    patch |= admitting.access_of(access or [], manager or [])
     if not patch:
         raise typer.BadParameter(say("nothing_to_change"))
     with connect() as client:

@@ -9,6 +9,7 @@ from gpustack_lite.db import model_state
 from gpustack_lite.db.tables import (
     ApiKey,
     Event,
+    Group,
     LoginSession,
     Model,
     ModelFile,
@@ -18,7 +19,7 @@ from gpustack_lite.db.tables import (
     Worker,
     WorkerDevice,
 )
-from gpustack_lite.wire import Autoscale, Limits, Serving
+from gpustack_lite.wire import Access, Autoscale, Limits, Serving
 
 Document = dict[str, Any]
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL", re.IGNORECASE)
@@ -48,6 +49,7 @@ def model_document(model: Model, instances: Sequence[ModelInstance]) -> Document
         "stopped": model.stopped,
         "asleep": model.asleep,
         "serving": Serving.model_validate(model.serving).model_dump(mode="json"),
+        "access": access_document(model.access),
         "generation": model.generation,
         "launch_generation": model.launch_generation,
         "created_at": iso(model.created_at),
@@ -70,6 +72,7 @@ def model_route_document(row: ModelRouteRow, missing: Collection[str]) -> Docume
         "name": row.name,
         "targets": row.targets,
         "fallback": row.fallback,
+        "access": access_document(row.access),
         "warnings": [{"code": "route_target_missing", "params": {"name": row.name, "model": name}} for name in gone],
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
@@ -261,6 +264,20 @@ def key_document(key: ApiKey, user: str | None = None) -> Document:
         "created_at": iso(key.created_at),
         "last_used_at": iso(key.last_used_at),
     }
+
+
+def group_document(group: Group, members: Sequence[str]) -> Document:
+    return {
+        "id": group.id,
+        "name": group.name,
+        "description": group.description,
+        "members": list(members),
+        "created_at": iso(group.created_at),
+    }
+
+
+def access_document(access: Mapping[str, Any] | None) -> Document | None:
+    return None if access is None else Access.model_validate(access).model_dump(mode="json")
 
 
 def session_document(row: LoginSession, user: str | None, *, is_own: bool) -> Document:

@@ -33,6 +33,7 @@ Look after it
   files       model files on workers: list, show, add, pause, resume, delete
   backends    the engines: list, create, delete, install, versions, set-default, remove
   users       who may sign in: list, create, show, update, delete, activate, deactivate, password, reset-password
+  groups      users under one name: list, show, create, add, remove, delete
   sessions    who is signed in: list, end
   events      what happened, and when: list
   login       remember a server and sign in to it
@@ -76,6 +77,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   files       节点上的模型文件：list、show、add、pause、resume、delete
   backends    推理引擎：list、create、delete、install、versions、set-default、remove
   users       可登录的用户：list、create、show、update、delete、activate、deactivate、password、reset-password
+  groups      用户分组：list、show、create、add、remove、delete
   sessions    谁已登录：list、end
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录

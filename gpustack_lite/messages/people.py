@@ -32,7 +32,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} is the last active administrator: make another user an administrator first.",
         "{name} 是最后一个有效的管理员：请先将其他用户设为管理员。",
     ),
+    "group_taken": ("There is a group named {name} already.", "分组 {name} 已存在。"),
+    "model_not_managed": (
+        "You do not manage the model {name}: ask an administrator to name you among its managers.",
+        "你不是模型 {name} 的管理者：请联系管理员将你加入其管理者。",
+    ),
+    "field_admin_only": (
+        "Only an administrator may change {name}; managers change replicas, autoscale, serving and restart_limit.",
+        "只有管理员可以修改 {name}；管理者可以修改 replicas、autoscale、serving 与 restart_limit。",
+    ),
     # events
+    "event_group_created": ("Group {name} was created.", "已创建分组 {name}。"),
+    "event_group_changed": (
+        "Group {name} was changed; its members: {members}.",
+        "已修改分组 {name}，成员：{members}。",
+    ),
+    "event_group_deleted": ("Group {name} was deleted.", "已删除分组 {name}。"),
     "event_user_role_changed": ("User {user} has the role {role} now.", "用户 {user} 的角色现为 {role}。"),
     "event_user_deactivated": (
         "User {user} was deactivated: sessions ended, keys stopped.",
@@ -74,7 +89,34 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "current_password": ("Current password", "当前密码"),
     "new_password": ("New password", "新密码"),
     "column_last_login_at": ("LAST SIGN-IN", "上次登录"),
+    "group_made": ("The group {name} can be named in the access of a model.", "分组 {name} 已可用于模型的访问权限。"),
+    "group_joined": ("{user} is in the group {name}.", "{user} 已在分组 {name} 中。"),
+    "group_left": ("{user} is not in the group {name} any more.", "{user} 已不在分组 {name} 中。"),
+    "group_deleted": ("The group {name} is deleted; its members stay users.", "分组 {name} 已删除，其成员仍为用户。"),
+    "column_members": ("MEMBERS", "成员"),
+    "column_description": ("DESCRIPTION", "说明"),
+    "needs_access": (
+        "write user:NAME, group:NAME, everybody or admins instead of {given}",
+        "请使用 user:名称、group:名称、everybody 或 admins，而不是 {given}",
+    ),
     # help
+    "help_groups": ("Groups: users under one name.", "分组：以一个名称代表多个用户。"),
+    "help_group_name": ("Name of the group.", "分组名称。"),
+    "help_group_description": ("What it is for.", "用途说明。"),
+    "help_groups_list": ("All groups with their members.", "全部分组及其成员。"),
+    "help_groups_show": ("One group.", "单个分组。"),
+    "help_groups_create": ("Make a group.", "创建分组。"),
+    "help_groups_add": ("Put a user into a group.", "将用户加入分组。"),
+    "help_groups_remove": ("Take a user out of a group.", "将用户移出分组。"),
+    "help_groups_delete": ("Delete a group; its members stay users.", "删除分组，其成员仍为用户。"),
+    "help_access": (
+        "Who may use it: user:NAME or group:NAME, several times; everybody, or admins alone.",
+        "谁可以使用：user:名称 或 group:名称，可多次给出；everybody 表示所有人，admins 表示仅管理员。",
+    ),
+    "help_manager": (
+        "Who may also scale, stop and tune it and read its logs: user:NAME or group:NAME.",
+        "谁还可以扩缩、停止、调整并查看日志：user:名称 或 group:名称。",
+    ),
     "help_keys_rotate": (
         "Give a key a new secret, which is shown once.",
         "为密钥更换密文，仅显示一次。",

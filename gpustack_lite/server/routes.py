@@ -6,10 +6,12 @@ from typing import Any
 from backends import registry
 from backends.base import Renames
 from backends.slots import slots_of
-from gpustack_lite import roles
+from gpustack_lite import access, roles
+from gpustack_lite.access import Guarded, Person
 from gpustack_lite.db import model_state
 from gpustack_lite.db.queries.cluster import engine_key
 from gpustack_lite.db.queries.publishing import Published
+from gpustack_lite.db.queries.sights import guarded_route
 from gpustack_lite.db.tables import ApiKey, LoginSession, Model, ModelInstance, User, Worker
 from gpustack_lite.lifecycle import ModelState, State
 from gpustack_lite.server import abilities
@@ -161,7 +163,18 @@ def _worker_name(workers: dict[int, Worker], instance: ModelInstance | None) -> 
 def credentials(view: Published) -> tuple[Credential, ...]:
     keys = [each for key, user in view.keys for each in _of_secrets(key, user)]
     sessions = [_of_session(session, user) for session, user in view.sessions]
-    return tuple(keys + sessions + _of_batches(view))
+    every = keys + sessions + _of_batches(view)
+    denied = {each.user_id: _denied(view, each) for each in every}
+    return tuple(
+        each.model_copy(update={"denied": denied[each.user_id]}) if denied[each.user_id] else each for each in every
+    )
+
+
+def _denied(view: Published, credential: Credential) -> tuple[str, ...]:
+    """The public names that are not for the owner of this credential."""
+    person = Person(credential.user_id, credential.role, view.groups.get(credential.user_id, frozenset()))
+    models = (Guarded(key, each.name, each.access) for key, each in view.fleet.models.items())
+    return tuple(sorted(access.sight(models, map(guarded_route, view.named), person).names))
 
 
 def _of_secrets(key: ApiKey, user: User) -> list[Credential]:

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from gpustack_lite.api import seeing
 from gpustack_lite.api.auth import Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import Id, PageWish, moment, reply_page, shows
@@ -15,7 +16,7 @@ router = APIRouter(prefix="/events", tags=["events"])
 @router.get("", responses=shows(Listed[EventShape]))
 async def list_events(
     *,
-    _: Reader,
+    signed_in: Reader,
     request: Request,
     context: Ctx,
     wish: PageWish,
@@ -25,5 +26,8 @@ async def list_events(
 ) -> JSONResponse:
     """Newest first. `model` may name one that is gone: its events stay."""
     async with context.db.read() as session:
-        page = await events_read.listed(session, wish, model=model, instance_id=instance, since=moment(since, "since"))
+        sight = await seeing.sight_of(session, signed_in.caller)
+        page = await events_read.listed(
+            session, wish, model=model, instance_id=instance, since=moment(since, "since"), sight=sight
+        )
     return reply_page(request, page)

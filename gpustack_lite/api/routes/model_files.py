@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import holding
-from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
+from gpustack_lite.api.auth import Admin, CredentialFirst
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import FilesCreate
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/files", tags=["files"], route_class=CredentialFirst)
 
 @router.get("", responses=shows(Listed[FilesShape]))
 async def list_files(
-    _: Reader, request: Request, context: Ctx, wish: PageWish, worker: str | None = None
+    _: Admin, request: Request, context: Ctx, wish: PageWish, worker: str | None = None
 ) -> JSONResponse:
     async with context.db.read() as session:
         worker_id = None if worker is None else (await workers.by_ref(session, worker)).id
@@ -31,7 +31,7 @@ async def add_files(body: FilesCreate, signed_in: Admin, request: Request, conte
 
 
 @router.get("/{ref}", responses=shows(FilesShape))
-async def show_files(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+async def show_files(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
     async with context.db.read() as session:
         document = await model_files.document(session, await model_files.by_ref(session, ref))
     return reply(request, document)

@@ -3,13 +3,14 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from gpustack_lite.api import routing
+from gpustack_lite.api import routing, seeing
 from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import ModelRouteCreate, ModelRoutePatch
 from gpustack_lite.api.schemas.public import Listed, ModelRouteShape
 from gpustack_lite.db.queries import model_routes
+from gpustack_lite.errors import NotFound
 
 router = APIRouter(prefix="/model-routes", tags=["model-routes"], route_class=CredentialFirst)
 
@@ -20,16 +21,20 @@ async def create_route(body: ModelRouteCreate, signed_in: Admin, request: Reques
 
 
 @router.get("", responses=shows(Listed[ModelRouteShape]))
-async def list_routes(_: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
+async def list_routes(signed_in: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
     async with context.db.read() as session:
-        page = await model_routes.listed(session, wish)
+        sight = await seeing.sight_of(session, signed_in.caller)
+        page = await model_routes.listed(session, wish, sight.names)
     return reply_page(request, page)
 
 
 @router.get("/{ref:path}", responses=shows(ModelRouteShape))
-async def show_route(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+async def show_route(ref: str, signed_in: Reader, request: Request, context: Ctx) -> JSONResponse:
     async with context.db.read() as session:
-        document = await model_routes.document(session, await model_routes.by_ref(session, ref))
+        row = await model_routes.by_ref(session, ref)
+        if row.name in (await seeing.sight_of(session, signed_in.caller)).names:
+            raise NotFound("route", ref)
+        document = await model_routes.document(session, row)
     return reply(request, document)
 
 

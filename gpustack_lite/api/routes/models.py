@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from gpustack_lite.api import deploying
-from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
+from gpustack_lite.api import deploying, seeing
+from gpustack_lite.api.auth import Admin, CredentialFirst, Manager, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import ModelCreate
@@ -23,9 +23,10 @@ async def create_model(body: ModelCreate, signed_in: Admin, request: Request, co
 
 
 @router.get("", responses=shows(Listed[ModelShape]))
-async def list_models(_: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
+async def list_models(signed_in: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
     async with context.db.read() as session:
-        page = await models.listed(session, wish)
+        sight = await seeing.sight_of(session, signed_in.caller)
+        page = await models.listed(session, wish, sight.models)
     return reply_page(request, page)
 
 
@@ -33,32 +34,39 @@ async def list_models(_: Reader, request: Request, context: Ctx, wish: PageWish)
 
 
 @router.get("/{ref:path}/instances", responses=shows(Listed[InstanceShape]))
-async def list_instances_of_model(ref: str, _: Reader, request: Request, context: Ctx, wish: PageWish) -> JSONResponse:
+async def list_instances_of_model(
+    ref: str, signed_in: Reader, request: Request, context: Ctx, wish: PageWish
+) -> JSONResponse:
     async with context.db.read() as session:
-        model = await models.by_ref(session, ref)
+        model = await seeing.model(session, signed_in.caller, ref)
         page = await instances.listed(session, wish, model_id=model.id)
     return reply_page(request, page)
 
 
 @router.post("/{ref:path}/start", responses=shows(ModelShape))
-async def start_model(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+async def start_model(ref: str, signed_in: Manager, request: Request, context: Ctx) -> JSONResponse:
+    await seeing.must_manage(context, signed_in.caller, ref)
     return reply(request, await deploying.start(context, ref))
 
 
 @router.post("/{ref:path}/stop", responses=shows(ModelShape))
-async def stop_model(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
+async def stop_model(ref: str, signed_in: Manager, request: Request, context: Ctx) -> JSONResponse:
+    await seeing.must_manage(context, signed_in.caller, ref)
     return reply(request, await deploying.stop(context, ref))
 
 
 @router.get("/{ref:path}", responses=shows(ModelShape))
-async def show_model(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+async def show_model(ref: str, signed_in: Reader, request: Request, context: Ctx) -> JSONResponse:
     async with context.db.read() as session:
-        document = await models.document(session, await models.by_ref(session, ref))
+        document = await models.document(session, await seeing.model(session, signed_in.caller, ref))
     return reply(request, document)
 
 
 @router.patch("/{ref:path}", responses=shows(ModelShape))
-async def change_model(ref: str, patch: dict[str, Any], _: Admin, request: Request, context: Ctx) -> JSONResponse:
+async def change_model(
+    ref: str, patch: dict[str, Any], signed_in: Manager, request: Request, context: Ctx
+) -> JSONResponse:
+    await seeing.must_manage(context, signed_in.caller, ref, patch)
     return reply(request, await deploying.change(context, ref, patch))
 
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import rebalancing
-from gpustack_lite.api.auth import Admin, CredentialFirst, Reader
+from gpustack_lite.api.auth import Admin, CredentialFirst
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import reply, shows
 from gpustack_lite.api.schemas.bodies import RebalanceSpec
@@ -22,7 +22,7 @@ async def rebalance(body: RebalanceSpec, signed_in: Admin, request: Request, con
 
 
 @router.get("", responses=shows(Whole[RebalanceShape]))
-async def list_rebalances(_: Reader, request: Request, context: Ctx) -> JSONResponse:
+async def list_rebalances(_: Admin, request: Request, context: Ctx) -> JSONResponse:
     """The last hundred, newest first."""
     async with context.db.read() as session:
         rows = [rebalances.document(each) for each in await rebalances.newest(session)]
@@ -30,7 +30,7 @@ async def list_rebalances(_: Reader, request: Request, context: Ctx) -> JSONResp
 
 
 @router.get("/{ref}", responses=shows(RebalanceShape))
-async def show_rebalance(ref: str, _: Reader, request: Request, context: Ctx) -> JSONResponse:
+async def show_rebalance(ref: str, _: Admin, request: Request, context: Ctx) -> JSONResponse:
     async with context.db.read() as session:
         document = rebalances.document(await rebalances.by_ref(session, ref))
     return reply(request, document)

@@ -7,6 +7,7 @@ from pydantic import (
     AfterValidator,
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -152,6 +153,36 @@ class AutoscaleSpec(Body):
     down_seconds: Annotated[float, Field(ge=1, le=86_400, strict=True, allow_inf_nan=False)] = 300.0
 
 
+def _as_name(given: object) -> object:
+    """Ids are written as numbers in documents, and may come back so."""
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
+Ref = Annotated[Name, BeforeValidator(_as_name)]
+Manager = Annotated[StrictStr, Field(max_length=210, pattern=r"^(user|group):.+$")]
+
+
+class AccessSpec(Body):
+    """wire.Access by ids or names. Nobody named: administrators only."""
+
+    users: Annotated[list[Ref], Field(max_length=1000)] = []
+    groups: Annotated[list[Ref], Field(max_length=1000)] = []
+    managers: Annotated[list[Manager], Field(max_length=1000)] = []
+
+
+class GroupCreate(Body):
+    name: Name
+    description: Annotated[StrictStr, Field(max_length=500)] = ""
+    members: Annotated[list[Ref], Field(max_length=1000)] = []
+
+
+class GroupPatch(Body):
+    """Only what is present is changed; the list of members replaces the list."""
+
+    description: Annotated[StrictStr, Field(max_length=500)] | None = None
+    members: Annotated[list[Ref], Field(max_length=1000)] | None = None
+
+
 class ModelCreate(Body):
     """The spec of a model; a PATCH is merged into it and held against it again.
 
@@ -172,6 +203,7 @@ class ModelCreate(Body):
     placement: PlacementSpec = PlacementSpec()
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
     serving: ServingSpec = ServingSpec()
+    access: AccessSpec | None = None
     autoscale: AutoscaleSpec | None = None
 
     @property
@@ -234,6 +266,7 @@ class ModelRouteCreate(Body):
     name: StrictStr
     targets: Targets
     fallback: Fallbacks = []
+    access: AccessSpec | None = None
 
 
 class ModelRoutePatch(Body):
@@ -242,3 +275,4 @@ class ModelRoutePatch(Body):
     name: StrictStr | None = None
     targets: Targets | None = None
     fallback: Fallbacks | None = None
+    access: AccessSpec | None = None

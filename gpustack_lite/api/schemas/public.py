@@ -105,6 +105,20 @@ class ServingShape(Shape):
     reasoning: str | None
 
 
+class AccessShape(Shape):
+    users: list[int]
+    groups: list[int]
+    managers: list[str]
+
+
+class GroupShape(Shape):
+    id: int
+    name: str
+    description: str
+    members: list[str]
+    created_at: str
+
+
 class AutoscaleShape(Shape):
     min: int
     max: int
@@ -135,6 +149,7 @@ class ModelShape(Shape):
     stopped: bool
     asleep: bool
     serving: ServingShape
+    access: AccessShape | None
     generation: int
     launch_generation: int
     created_at: str
@@ -151,6 +166,7 @@ class ModelRouteShape(Shape):
     name: str
     targets: list[RouteTargetShape]
     fallback: list[str]
+    access: AccessShape | None
     warnings: list[Told]
     created_at: str
     updated_at: str

@@ -1,5 +1,6 @@
 """Instances as people see them."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlmodel import col, select
@@ -36,10 +37,16 @@ async def by_id(session: AsyncSession, ref: str) -> ModelInstance:
 
 
 async def listed(
-    session: AsyncSession, wish: Wish, *, model_id: int | None = None, worker_id: int | None = None
+    session: AsyncSession,
+    wish: Wish,
+    *,
+    model_id: int | None = None,
+    worker_id: int | None = None,
+    hidden: Collection[int] = (),
 ) -> Page[dict[str, Any]]:
     where = [] if model_id is None else [col(ModelInstance.model_id) == model_id]
     where += [] if worker_id is None else [is_on(worker_id)]
+    where += [col(ModelInstance.model_id).not_in(hidden)] if hidden else []
     found = await page(session, ModelInstance, _LISTING, wish, where)
     names = await _worker_names(session)
     return found.map(lambda instance: instance_document(instance, names.get(instance.worker_id or 0)))

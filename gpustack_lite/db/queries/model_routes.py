@@ -1,6 +1,6 @@
 """Routes: public names over models, by id or name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlmodel import col, select
@@ -40,8 +40,10 @@ async def by_name(session: AsyncSession, name: str) -> ModelRouteRow | None:
     return (await session.exec(select(ModelRouteRow).where(ModelRouteRow.name == name))).one_or_none()
 
 
-async def listed(session: AsyncSession, wish: Wish) -> Page[dict[str, Any]]:
-    found = await page(session, ModelRouteRow, _LISTING, wish)
+async def listed(session: AsyncSession, wish: Wish, hidden: Collection[str] = ()) -> Page[dict[str, Any]]:
+    found = await page(
+        session, ModelRouteRow, _LISTING, wish, [col(ModelRouteRow.name).not_in(hidden)] if hidden else []
+    )
     missing = await _missing(session, found.items)
     return found.map(lambda row: model_route_document(row, missing))
 

@@ -1,7 +1,7 @@
 """Models by id or name, with the instances that decide their state."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlmodel import col, select
@@ -47,8 +47,8 @@ async def using_backend(session: AsyncSession, backend: str) -> str | None:
     return (await session.exec(select(Model.name).where(Model.backend == backend).order_by(col(Model.id)))).first()
 
 
-async def listed(session: AsyncSession, wish: Wish) -> Page[dict[str, Any]]:
-    found = await page(session, Model, _LISTING, wish)
+async def listed(session: AsyncSession, wish: Wish, hidden: Collection[int] = ()) -> Page[dict[str, Any]]:
+    found = await page(session, Model, _LISTING, wish, [col(Model.id).not_in(hidden)] if hidden else [])
     instances = await _instances_of(session, [model.id or 0 for model in found.items])
     return found.map(lambda model: model_document(model, instances[model.id or 0]))
 

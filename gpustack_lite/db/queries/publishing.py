@@ -9,7 +9,7 @@ from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.members import workers_of
-from gpustack_lite.db.queries import backends, batches, cluster, inspections, moves
+from gpustack_lite.db.queries import backends, batches, cluster, groups, inspections, moves
 from gpustack_lite.db.queries.replicas import Fleet, fleet
 from gpustack_lite.db.tables import (
     ApiKey,
@@ -51,6 +51,8 @@ class Published:
     """By source: one worker's answer; copies differ in nothing that clients are told."""
     customs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batches: Sequence[tuple[Batch, User]] = ()
+    groups: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """Of each user that is in one."""
 
     @property
     def leaving(self) -> list[ModelInstance]:
@@ -80,6 +82,7 @@ async def view(session: AsyncSession, now: datetime) -> Published:
         facts={each.source: each for each in answers if each.facts is not None},
         customs={each.name: {"name": each.name, **each.spec} for each in await backends.all_custom(session)},
         batches=await batches.sent(session),
+        groups=await groups.by_user(session),
     )
 
 

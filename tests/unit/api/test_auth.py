@@ -24,13 +24,13 @@ OPEN = {
 READ = {
     "/api/docs",
     "/api/v1/backends",
+    "/api/v1/backends/versions",
+    "/api/v1/backends/versions/{ref}",
     "/api/v1/backends/{name:path}",
     "/api/v1/backends/{name:path}/versions",
     "/api/v1/devices",
     "/api/v1/devices/{ref}",
     "/api/v1/events",
-    "/api/v1/files",
-    "/api/v1/files/{ref}",
     "/api/v1/instances",
     "/api/v1/instances/{ref}",
     "/api/v1/instances/{ref}/logs",
@@ -42,9 +42,7 @@ READ = {
     "/api/v1/models/{ref:path}",
     "/api/v1/models/{ref:path}/instances",
     "/api/v1/openapi.json",
-    "/api/v1/rebalance",
     "/api/v1/sessions",
-    "/api/v1/rebalance/{ref}",
     "/api/v1/usage",
     "/api/v1/watch",
     "/api/v1/workers",
@@ -60,7 +58,24 @@ OWN = {
     ("DELETE", "/api/v1/sessions/{ref}"),
     ("DELETE", "/api/v1/keys/{ref:path}"),
 }
+MODEL = {
+    ("PATCH", "/api/v1/models/{ref:path}"),
+    ("POST", "/api/v1/models/{ref:path}/start"),
+    ("POST", "/api/v1/models/{ref:path}/stop"),
+    ("DELETE", "/api/v1/instances/{ref}"),
+}
 ADMIN = {
+    ("GET", "/api/v1/files"),
+    ("GET", "/api/v1/files/{ref}"),
+    ("GET", "/api/v1/rebalance"),
+    ("GET", "/api/v1/rebalance/{ref}"),
+    ("POST", "/api/v1/groups"),
+    ("GET", "/api/v1/groups"),
+    ("GET", "/api/v1/groups/{ref}"),
+    ("PATCH", "/api/v1/groups/{ref}"),
+    ("DELETE", "/api/v1/groups/{ref}"),
+    ("PUT", "/api/v1/groups/{ref}/members/{user}"),
+    ("DELETE", "/api/v1/groups/{ref}/members/{user}"),
     ("GET", "/api/v1/users"),
     ("POST", "/api/v1/users"),
     ("GET", "/api/v1/users/{ref}"),
@@ -71,11 +86,7 @@ ADMIN = {
     ("PATCH", "/api/v1/model-routes/{ref:path}"),
     ("DELETE", "/api/v1/model-routes/{ref:path}"),
     ("POST", "/api/v1/models"),
-    ("PATCH", "/api/v1/models/{ref:path}"),
     ("DELETE", "/api/v1/models/{ref:path}"),
-    ("POST", "/api/v1/models/{ref:path}/start"),
-    ("POST", "/api/v1/models/{ref:path}/stop"),
-    ("DELETE", "/api/v1/instances/{ref}"),
     ("GET", "/api/v1/instances/{ref}/decision"),
     ("POST", "/api/v1/evaluate"),
     ("POST", "/api/v1/rebalance"),
@@ -90,6 +101,9 @@ ADMIN = {
     ("POST", "/api/v1/workers/{ref}/resume"),
     ("DELETE", "/api/v1/workers/{ref}"),
     ("POST", "/api/v1/backends"),
+    ("POST", "/api/v1/backends/versions"),
+    ("POST", "/api/v1/backends/versions/{ref}/default"),
+    ("DELETE", "/api/v1/backends/versions/{ref}"),
     ("DELETE", "/api/v1/backends/{name:path}"),
 }
 WORKER = {
@@ -123,6 +137,7 @@ RULES: dict[tuple[str, str], str] = (
     | dict.fromkeys(ACCOUNT, "account")
     | dict.fromkeys(OWN, "own")
     | dict.fromkeys(INFERENCE, "inference")
+    | dict.fromkeys(MODEL, "model")
     | dict.fromkeys(ADMIN, "admin")
     | dict.fromkeys(WORKER, "worker")
     | dict.fromkeys(GATEWAY, "gateway")
