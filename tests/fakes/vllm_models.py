@@ -17,9 +17,9 @@ def converted(source: Path, out: Path) -> None:
 
 
 def tiny(model: Path, out: Path) -> None:
-    """Random weights, four heads (SmolLM2 has nine, which no two ranks share), its tokenizer."""
+    """Random weights, four heads of 64 (SmolLM2 has nine, which no two ranks share), its tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(model)
-    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "max_position_embeddings": 1024}
+    sizes = {"hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "max_position_embeddings": 1024}
     config = Qwen2Config(**sizes, num_attention_heads=4, num_key_value_heads=2, vocab_size=len(tokenizer))
     Qwen2ForCausalLM(config).to(torch.bfloat16).save_pretrained(out)
     tokenizer.save_pretrained(out)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.fakes.vllm_python import vllm_model, vllm_python
 from tests.harness import Platform
+from tests.heavy.conftest import own_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration, pytest.mark.timeout(3600)]
 READY_SECONDS = 900
@@ -43,7 +44,8 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     (folder / "bin" / "vllm").symlink_to(vllm_python().with_name("vllm"))
     path = f"{folder / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
     roots = [vllm_model("smollm").parent]
-    with Platform(folder, model_roots=roots, env={"PATH": path, "GPUSTACK_LITE_RESTART_BACKOFF_SECONDS": "1"}) as made:
+    env = own_ports() | {"PATH": path, "GPUSTACK_LITE_RESTART_BACKOFF_SECONDS": "1"}
+    with Platform(folder, model_roots=roots, env=env) as made:
         yield made
 
 
