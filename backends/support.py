@@ -17,8 +17,11 @@ class Proof(NamedTuple):
 
 PROOFS: Mapping[tuple[str, str], Proof] = MappingProxyType(
     {
-        ("llama_cpp", "cpu"): Proof("run in our tests", "tests/integration/test_loading.py"),
-        ("custom", "cpu"): Proof("run in our tests", "tests/integration/test_cases_scheduling.py"),
+        ("llama_cpp", "cpu"): Proof("run in our tests", "tests/integration/test_main_job.py"),
+        ("custom", "cpu"): Proof("run in our tests", "tests/integration/test_liveness.py"),
+        ("vllm", "cpu"): Proof("run in our tests", "tests/heavy/test_vllm_serving.py"),
+        ("vllm", "cuda"): Proof("command line validated", "tests/heavy/test_vllm_commands.py"),
+        ("vllm_ascend", "ascend"): Proof("command line validated", "tests/heavy/test_vllm_commands.py"),
         ("echo", "cpu"): Proof("run in our tests", "tests/integration/test_echo.py"),
         ("speech", "cpu"): Proof("run in our tests", "tests/heavy/test_speech.py"),
         ("mindie", "ascend"): Proof("command line validated", "tests/integration/test_mindie.py"),

@@ -205,6 +205,11 @@ def _fill_a_batch(client: httpx.Client, load: Load) -> None:
     client.post("/v1/completions", json=body).raise_for_status()
 
 
+def _anywhere(found: ModelFacts) -> dict[str, Any]:
+    """Without the directory of the machine that measured."""
+    return facts.document(replace(found, path=f"/models/{Path(found.path or '').name}"))
+
+
 def run(loads: Sequence[Load], version: BackendVersion) -> list[dict[str, Any]]:
     """Rows as they are kept in tests/fixtures, so that a change of the arithmetic is held against them at once."""
     rows = []
@@ -212,9 +217,7 @@ def run(loads: Sequence[Load], version: BackendVersion) -> list[dict[str, Any]]:
         for load in loads:
             path = model(load.model, Path(folder))
             found, first, second = loaded(load, path, version, Path(folder))
-            rows.append(
-                {"load": asdict(load), "facts": facts.document(found), "taken": [asdict(first), asdict(second)]}
-            )
+            rows.append({"load": asdict(load), "facts": _anywhere(found), "taken": [asdict(first), asdict(second)]})
             error = estimate(load, found).claim.ram_bytes / second.peak_bytes - 1
             print(f"{load.model}, {load.name}: {second.peak_bytes / MIB:.0f} MiB, {100 * error:+.1f} %", flush=True)
     return rows
