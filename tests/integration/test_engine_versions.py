@@ -24,6 +24,17 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def nothing_stays(platform: Platform) -> Iterator[None]:
+    yield
+    for model in platform.api.get("/api/v1/models").json()["items"]:
+        platform.api.delete(f"/api/v1/models/{model['name']}")
+    platform.until(lambda: not any(each["instances"] for each in builds(platform).values()), seconds=90)
+    for build in builds(platform).values():
+        platform.api.delete(f"/api/v1/backends/versions/{build['id']}")
+    platform.until(lambda: not folders(platform), seconds=90)
+
+
 def ask(platform: Platform, *arguments: str, code: int = 0) -> str:
     done = cli("backends", *arguments, env={"GPUSTACK_LITE_DATA_DIR": str(platform.data_dir)})
     assert done.returncode == code, f"{done.stdout}{done.stderr}"
@@ -63,9 +74,9 @@ def test_two_versions_serve_beside_each_other_and_one_is_removed(platform: Platf
 
     assert "first #" in ask(platform, "remove", f"vllm=={OLD}", code=1)
     platform.api.delete("/api/v1/models/first")
-    platform.until(lambda: not builds(platform)[OLD]["instances"], seconds=30)
+    platform.until(lambda: not builds(platform)[OLD]["instances"], seconds=90)
     ask(platform, "remove", f"vllm=={OLD}")
-    platform.until(lambda: folders(platform) == [f"vllm-{NEW}-cpu"], seconds=30)
+    platform.until(lambda: folders(platform) == [f"vllm-{NEW}-cpu"], seconds=90)
     assert serves(platform, "second") == f"{NEW}+cpu with torch 2.2.0"
 
 

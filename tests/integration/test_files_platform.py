@@ -60,18 +60,10 @@ def test_a_model_of_a_hub_serves_though_its_worker_was_killed_in_the_download(hu
     (ready,) = files(platform)
     assert (ready["state"], ready["done_bytes"]) == ("ready", smollm_path().stat().st_size)
     assert ready["path"].startswith(str(platform.data_dir / "models" / "huggingface" / "models--org--smol"))
+    they_are_deleted_when_no_instance_needs_them(platform, ready)
 
 
-def test_a_gated_repository_is_refused_with_the_setting_that_opens_it(platform: Platform) -> None:
-    answer = platform.api.post("/api/v1/models", json={"name": "closed", "source": "huggingface:org/closed"})
-    assert answer.status_code == 400
-    error = answer.json()["error"]
-    assert error["code"] == "hub_gated"
-    assert "HF_TOKEN" in error["message"]
-
-
-def test_files_are_deleted_when_no_instance_needs_them(platform: Platform) -> None:
-    (row,) = files(platform)
+def they_are_deleted_when_no_instance_needs_them(platform: Platform, row: Document) -> None:
     refused = platform.api.delete(f"/api/v1/files/{row['id']}")
     assert refused.status_code == 409
     assert "tiny" in refused.json()["error"]["message"]
@@ -81,3 +73,11 @@ def test_files_are_deleted_when_no_instance_needs_them(platform: Platform) -> No
     assert done.returncode == 0, done.stderr
     platform.until(lambda: not files(platform), seconds=60)
     assert not list((platform.data_dir / "models").rglob("*.gguf"))
+
+
+def test_a_gated_repository_is_refused_with_the_setting_that_opens_it(platform: Platform) -> None:
+    answer = platform.api.post("/api/v1/models", json={"name": "closed", "source": "huggingface:org/closed"})
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert error["code"] == "hub_gated"
+    assert "HF_TOKEN" in error["message"]
