@@ -21,6 +21,13 @@ MOST_TEXTS = 256
 QUANTA_SECONDS = 600
 
 
+def template_errors():
+    """What a template ends with: its own complaints, and what Python says of messages that it did not expect."""
+    from jinja2 import TemplateError
+
+    return (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 def arguments():
     made = parser(PROG)
     made.add_argument("--task", choices=("generate", "embed"), default="generate")
@@ -76,7 +83,7 @@ class Writer:
         plain = [flattened(each) for each in messages]
         try:
             text = self.tokenizer.apply_chat_template(plain, tools=tools, tokenize=False, add_generation_prompt=True)
-        except Exception as error:  # templates raise what they like
+        except template_errors() as error:
             raise Refused(400, f"the chat template refuses these messages: {error}", param="messages") from error
         return self.answered(asked, self.tokenizer(text, add_special_tokens=False)["input_ids"], Chat())
 
