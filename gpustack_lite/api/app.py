@@ -67,6 +67,19 @@ MANAGEMENT = (
 
 
 def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:
+    app = described()
+    app.state.context = context
+    for part in (internal, agents, gateways):
+        app.include_router(part.router)
+    _add_reference(app)
+    app.router.routes.append(ConsoleRoute(Console(console_files)))
+    refusals.install(app)
+    app.add_middleware(Door, hosts=own_hosts(context), randomness=context.ports.randomness)
+    return app
+
+
+def described() -> FastAPI:
+    """The routes that OpenAPI tells of, without a server around them: what the console's types are made from."""
     app = FastAPI(
         title="gpustack-lite",
         version=gpustack_lite.__version__,
@@ -75,18 +88,11 @@ def build(context: Context, console_files: Path = CONSOLE_FILES) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.context = context
     errors: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorShape}}
     for part in MANAGEMENT:
         app.include_router(part.router, prefix=PREFIX, responses=errors)
     for part in (files, batches):
         app.include_router(part.router, responses=errors)
-    for part in (internal, agents, gateways):
-        app.include_router(part.router)
-    _add_reference(app)
-    app.router.routes.append(ConsoleRoute(Console(console_files)))
-    refusals.install(app)
-    app.add_middleware(Door, hosts=own_hosts(context), randomness=context.ports.randomness)
     return app
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import playwright
 import pytest
 
+from scripts import console_types
 from tests.e2e.browser import ROOT
 
 pytestmark = pytest.mark.integration
@@ -29,6 +30,11 @@ def test_the_console_passes(command: list[str]) -> None:
     assert (UI / "node_modules").is_dir(), "the console's tools are missing: run `npm ci` in ui/"
     done = subprocess.run([NODE, *command], cwd=UI, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_types_of_the_api_are_those_of_the_server() -> None:
+    written = console_types.TYPES.read_text(encoding="utf-8")
+    assert written == console_types.types(str(NODE)), "the API changed: run scripts/console_types.py"
 
 
 def test_the_lock_file_names_no_place_to_download_from() -> None:

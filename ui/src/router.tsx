@@ -1,13 +1,20 @@
 // Every address of the console.
 
-import { createRootRoute, createRoute, createRouter, Link, redirect } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Link,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { LogsPage } from "./logs/LogsPage";
-import { ModelPage } from "./models/ModelPage";
 import { ModelsPage } from "./models/ModelsPage";
 import { Gate } from "./session/Gate";
 import { Shell } from "./shell/Shell";
-import { WorkersPage } from "./workers/WorkersPage";
+
+/** Pages come when they are asked for; the first load carries the frame and the list of models. */
+const page = lazyRouteComponent;
 
 const root = createRootRoute({
   component: () => (
@@ -31,16 +38,24 @@ const routes = [
   models.addChildren([
     createRoute({ getParentRoute: () => models, path: "/", component: ModelsPage }),
     // names may hold slashes, as in org/name
-    createRoute({ getParentRoute: () => models, path: "$", component: ModelPage }),
+    createRoute({
+      getParentRoute: () => models,
+      path: "$",
+      component: page(() => import("./models/ModelPage"), "ModelPage"),
+    }),
   ]),
   createRoute({
     getParentRoute: () => root,
     path: "/instances/$id/logs",
-    component: LogsPage,
+    component: page(() => import("./logs/LogsPage"), "LogsPage"),
     validateSearch: (search: Record<string, unknown>): { attempt?: number } =>
       Number.isInteger(search.attempt) ? { attempt: search.attempt as number } : {},
   }),
-  createRoute({ getParentRoute: () => root, path: "/workers", component: WorkersPage }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/workers",
+    component: page(() => import("./workers/WorkersPage"), "WorkersPage"),
+  }),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(routes) });

@@ -23,11 +23,27 @@ export class Api {
     return this.json<T>(path, signal === undefined ? {} : { signal });
   }
 
-  async post<T>(path: string, body: unknown = {}): Promise<T> {
-    const headers: Record<string, string> = { "Content-Type": "application/json" };
+  post<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
+    return this.write<T>("POST", path, body, signal);
+  }
+
+  put<T>(path: string, body: unknown = {}): Promise<T> {
+    return this.write<T>("PUT", path, body);
+  }
+
+  /** A merge patch: what is null goes back to its default, what is left out stays. */
+  patch<T>(path: string, body: unknown): Promise<T> {
+    return this.write<T>("PATCH", path, body);
+  }
+
+  delete(path: string): Promise<void> {
+    return this.write<void>("DELETE", path, undefined);
+  }
+
+  /** What a write that is not JSON must carry, such as a request to `/v1` whose answer is a stream. */
+  writeHeaders(): Record<string, string> {
     const token = sessionStorage.getItem(CSRF);
-    if (token !== null) headers["X-CSRF-Token"] = token;
-    return this.json<T>(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return { "Content-Type": "application/json", ...(token === null ? {} : { "X-CSRF-Token": token }) };
   }
 
   /** All pages. The revision is the first page's: what changed since is told again by the stream. */
@@ -64,6 +80,16 @@ export class Api {
 
   keepCsrf(token: string | null): void {
     if (token !== null) sessionStorage.setItem(CSRF, token);
+  }
+
+  private write<T>(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.json<T>(path, {
+      method,
+      headers: this.writeHeaders(),
+      ...content,
+      ...(signal ? { signal } : {}),
+    });
   }
 
   private async json<T>(path: string, init: RequestInit): Promise<T> {

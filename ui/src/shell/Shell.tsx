@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { useMe, usePlatform } from "../platform";
 import { LanguageSwitch } from "./LanguageSwitch";
 import { LiveBadge } from "./LiveBadge";
+import { PLACES } from "./places";
 import { ThemeChoice } from "./ThemeChoice";
 import { useLine } from "./useLine";
 import { Wordmark } from "./Wordmark";
@@ -23,12 +24,11 @@ export function Shell() {
         </Link>
         <nav aria-label={t("app.navigation")}>
           <ul>
-            <li>
-              <Link to="/models">{t("nav.models")}</Link>
-            </li>
-            <li>
-              <Link to="/workers">{t("nav.workers")}</Link>
-            </li>
+            {PLACES.map(({ to, words }) => (
+              <li key={to}>
+                <Link to={to}>{t(words)}</Link>
+              </li>
+            ))}
           </ul>
         </nav>
         <div className="preferences">

@@ -1,0 +1,6 @@
+// Where the navigation leads, in its order, and the words that name it.
+
+export const PLACES = [
+  { to: "/models", words: "nav.models" },
+  { to: "/workers", words: "nav.workers" },
+] as const;
