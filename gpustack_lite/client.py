@@ -69,8 +69,8 @@ class Client:
     def patch(self, *path: str | int, body: object) -> Document:
         return self._call("PATCH", path, body=body)
 
-    def put(self, *path: str | int) -> Document:
-        return self._call("PUT", path)
+    def put(self, *path: str | int, body: object = None) -> Document:
+        return self._call("PUT", path, body=body)
 
     def delete(self, *path: str | int, **params: object) -> Document:
         return self._call("DELETE", path, params=params)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import platformdirs
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gpustack_lite.errors import Refusal
@@ -54,6 +54,12 @@ class Settings(BaseSettings):
     request_retention_days: float = 30.0
     file_retention_days: float = 30.0
     user_files_bytes: int = 8 * 1024**3
+    secret_key: SecretStr | None = None
+    """What secrets are sealed with: 32 bytes in base64, or several of them with commas, of which the first seals.
+
+    Best from the environment or a file of its own; without either, the server makes one and keeps it in the data dir.
+    """
+    secret_key_file: Path | None = None
     # gateway
     request_body_bytes: int = 32 * 1024**2
     first_byte_seconds: float = 600.0
@@ -110,7 +116,7 @@ class Settings(BaseSettings):
     log_files_kept: int = 3
     attempts_kept: int = 10
 
-    @field_validator("tls_cert", "tls_key")
+    @field_validator("tls_cert", "tls_key", "secret_key_file")
     @classmethod
     def _from_anywhere(cls, path: Path | None) -> Path | None:
         """A child runs in another directory than the person who named the file."""

@@ -14,6 +14,7 @@ from gpustack_lite.api.exchange import Exchange
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
+from gpustack_lite.api.vault import Vault
 from gpustack_lite.api.verdicts import Verdicts
 from gpustack_lite.db.engine import Database
 from gpustack_lite.db.queries.placing import Ask, Snapshot
@@ -96,6 +97,7 @@ class Context:
     streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     passwords: Passwords = field(default_factory=Passwords)
+    vault: Vault = field(default_factory=Vault)
 
     def stop(self) -> None:
         """End long polls and streams at once; call it before the server waits for its open connections."""

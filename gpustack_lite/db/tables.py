@@ -53,6 +53,19 @@ class Secret(SQLModel, table=True):
     value: str
 
 
+class SealedSecret(SQLModel, table=True):
+    """What people gave us to keep, such as a hub's token: readable only with a key that is not in this database."""
+
+    __tablename__ = "sealed_secrets"
+    name: str = Field(primary_key=True)
+    sealed: str
+    """As `sealing.Keyring` writes it."""
+    ending: str | None = None
+    """The last four characters, of what is long enough that they tell nothing."""
+    set_by: str
+    set_at: datetime = Field(sa_type=UtcTime)
+
+
 class User(SQLModel, table=True):
     __tablename__ = "users"
     __table_args__ = _AUTOINCREMENT

@@ -25,6 +25,7 @@ from gpustack_lite.messages import (
     people,
     planning,
     scheduler,
+    secrets,
     server,
     versions,
     vllm,
@@ -34,7 +35,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(compatibility, devices, doctor, faults, holding, hub, mindie, people, versions, vllm),
+    *(compatibility, devices, doctor, faults, holding, hub, mindie, people, secrets, versions, vllm),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

@@ -35,6 +35,7 @@ Look after it
   users       who may sign in: list, create, show, update, delete, activate, deactivate, password, reset-password
   groups      users under one name: list, show, create, add, remove, delete
   sessions    who is signed in: list, end
+  secrets     what the platform needs in clear, such as hub tokens: list, set, delete, rotate-key
   events      what happened, and when: list
   login       remember a server and sign in to it
 
@@ -79,6 +80,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   users       可登录的用户：list、create、show、update、delete、activate、deactivate、password、reset-password
   groups      用户分组：list、show、create、add、remove、delete
   sessions    谁已登录：list、end
+  secrets     平台使用的机密，如仓库令牌：list、set、delete、rotate-key
   events      发生过什么、何时发生：list
   login       记住一台服务器并登录
 

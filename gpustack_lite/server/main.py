@@ -17,8 +17,10 @@ from gpustack_lite import descriptors
 from gpustack_lite.api.app import build
 from gpustack_lite.api.context import Context, read_machine_tokens
 from gpustack_lite.api.first_start import ensure_admin
+from gpustack_lite.api.secrets import warn_about_unreadable
+from gpustack_lite.api.vault import open_vault
 from gpustack_lite.db.engine import Database, open_database, sqlite_url
-from gpustack_lite.db.queries import cluster
+from gpustack_lite.db.queries import cluster, secrets
 from gpustack_lite.ports import Ports, short_unix_path
 from gpustack_lite.server import evaluating, leadership, reconcilers
 from gpustack_lite.server.core import Core
@@ -72,6 +74,9 @@ async def working(settings: Settings, ports: Ports, db: Database, data_dir: Path
     """The first start is done and the reconcilers work, whoever serves the application."""
     signals = Signals()
     heartbeats = Heartbeats(ports.clock, signals)
+    async with db.write() as session:
+        await cluster.secret(session, cluster.ENGINE_KEYS, ports.randomness)
+        has_secrets = await secrets.count(session) > 0
     publisher = Publisher(db, signals, ports.clock)
     context = Context(
         settings=settings,
@@ -83,10 +88,10 @@ async def working(settings: Settings, ports: Ports, db: Database, data_dir: Path
         heartbeats=heartbeats,
         judge=evaluating,
         tokens=read_machine_tokens(ports.disk, data_dir),
+        vault=open_vault(settings, ports, data_dir, has_secrets=has_secrets),
     )
-    async with db.write() as session:
-        await cluster.secret(session, cluster.ENGINE_KEYS, ports.randomness)
     await ensure_admin(context)
+    await warn_about_unreadable(context)
     core = Core(db, signals, ports, settings.model_copy(update={"data_dir": data_dir}), epoch=0)
     candidate = leadership.Candidate(
         db=db,

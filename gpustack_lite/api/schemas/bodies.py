@@ -54,6 +54,10 @@ class PasswordChange(Body):
     new: StrictStr
 
 
+class SecretValue(Body):
+    value: Annotated[StrictStr, Field(min_length=1, max_length=8192)]
+
+
 class CordonSpec(Body):
     note: Annotated[StrictStr, Field(max_length=500)] | None = None
 

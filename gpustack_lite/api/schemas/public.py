@@ -44,6 +44,21 @@ class ErrorShape(Shape):
     error: ErrorDetail
 
 
+class SecretShape(Told):
+    """The sentence says what it is used for; nothing gives the value back."""
+
+    name: str
+    is_set: bool
+    ending: str | None
+    set_at: str | None
+    set_by: str | None
+    readable: bool
+
+
+class KeyRotated(Shape):
+    sealed_anew: int
+
+
 class SignedIn(Shape):
     token: str
     expires_at: str

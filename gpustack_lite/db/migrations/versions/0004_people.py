@@ -1,4 +1,4 @@
-"""Groups, who may use which model, keys that rotate, sessions that slide, and the audit log."""
+"""Groups, who may use which model, keys that rotate, sessions that slide, the audit log, and sealed secrets."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,6 +13,7 @@ def upgrade() -> None:
     _people()
     _access()
     _audit()
+    _secrets()
 
 
 def _people() -> None:
@@ -71,3 +72,15 @@ def _audit() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("audit_by_time", "audit", ["at"])
+
+
+def _secrets() -> None:
+    op.create_table(
+        "sealed_secrets",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("sealed", sa.String(), nullable=False),
+        sa.Column("ending", sa.String(), nullable=True),
+        sa.Column("set_by", sa.String(), nullable=False),
+        sa.Column("set_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
