@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from gpustack_lite import roles
+from gpustack_lite import acting, roles
+from gpustack_lite.acting import Actor
 from gpustack_lite.api import rights, using
+from gpustack_lite.api.addresses import client_address
 from gpustack_lite.api.context import Context, Ctx, context_of
 from gpustack_lite.api.credentials import CSRF_HEADER, Caller, Presented, digest, is_forged, presented, same
 from gpustack_lite.api.rights import Need
@@ -91,10 +93,16 @@ def needs(need: Need) -> Callable[[Request, Context], Coroutine[Any, Any, Signed
         if refused := rights.refuse(caller, need):
             raise refused
         await using.note(context, caller)
+        acting.take_over(_actor(caller, request))
         return SignedInCaller(caller, shown)
 
     check.__dict__["need"] = need
     return check
+
+
+def _actor(caller: Caller, request: Request) -> Actor:
+    where = {"address": client_address(request), "request_id": request.scope.get("request_id")}
+    return Actor(caller.user_id, caller.username, caller.kind, caller.id, **where)
 
 
 Oneself = Annotated[SignedInCaller, Depends(needs("who"))]

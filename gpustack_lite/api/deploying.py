@@ -1,6 +1,6 @@
 """A model from what somebody sent to its row: checked, asked about on the workers, and then written."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from backends import registry
@@ -10,7 +10,7 @@ from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
 from gpustack_lite.db import nodes
-from gpustack_lite.db.queries import devices, events, inspections, models, replicas, spending, workers
+from gpustack_lite.db.queries import devices, events, inspections, models, replicas, revisions, spending, workers
 from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import Refusal
 
@@ -20,6 +20,7 @@ _MAY_CHANGE = frozenset({"cannot_estimate", "does_not_fit"})
 
 async def create(context: Context, body: ModelCreate, created_by: int) -> dict[str, Any]:
     rules.check_name(body.name)
+    specs.must_be_shown(body.env)
     async with context.db.read() as session:
         await routing.must_be_free(session, body.name)
     await specs.check(context, body)
@@ -33,6 +34,7 @@ async def create(context: Context, body: ModelCreate, created_by: int) -> dict[s
         session.add(model)
         await session.flush()
         await events.insert_event(session, context.ports.clock, "model_created", model=model)
+        await revisions.record(session, model, specs.spec_of(model), [], now)
         document = await models.record_put(session, model, context.ports.clock)
         await routing.note_model(context, session, model.name)
     context.signals.touch("models", "changes")
@@ -43,9 +45,14 @@ async def create(context: Context, body: ModelCreate, created_by: int) -> dict[s
 
 async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[str, Any]:
     """A merge patch. A patch that changes nothing leaves the generation as it is."""
+    return await become(context, ref, lambda before: specs.patched(before, patch))
+
+
+async def become(context: Context, ref: str, wish: Callable[[Mapping[str, Any]], ModelCreate]) -> dict[str, Any]:
+    """`wish` makes of the spec that is there the one that shall be; asked again where the change is written."""
     async with context.db.read() as session:
         before = specs.spec_of(await models.by_ref(session, ref))
-    body = specs.patched(before, patch)
+    body = wish(before)
     if body.name != before["name"]:
         raise Refusal("name_is_fixed", param="name", name=str(before["name"]))
     await specs.check(context, body)
@@ -58,17 +65,18 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
         row = specs.spec_of(model)
-        body = specs.patched(row, patch)  # once more: somebody may have been quicker
+        body = wish(row)  # once more: somebody may have been quicker
         wanted = specs.columns(body, context.settings.restart_limit)
         wanted["access"] = await seeing.stored(session, body.access)
         changed = [name for name, value in wanted.items() if row[name] != value]
         if not changed:
             return await models.document(session, model)
         if model.serving.get("limits") != wanted["serving"].get("limits"):
-            limits, now = wanted["serving"].get("limits"), context.ports.clock.wall()
-            await spending.recount(session, f"model:{model.name}", limits, now)
+            limits = wanted["serving"].get("limits")
+            await spending.recount(session, f"model:{model.name}", limits, context.ports.clock.wall())
         _apply(model, wanted, changed, makes_new=specs.makes_new_instances(row, wanted))
-        model.updated_at = context.ports.clock.wall()
+        model.updated_at = now = context.ports.clock.wall()
+        await revisions.record(session, model, specs.spec_of(model), changed, now)
         await inspections.forget_refusals(session, source=model.files_source)
         params = {"fields": ", ".join(changed), "generation": model.generation}
         await events.insert_event(session, context.ports.clock, "model_changed", model=model, params=params)

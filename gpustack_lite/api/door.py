@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gpustack_lite import acting
 from gpustack_lite.api.refusals import BodyTooLarge, respond
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Randomness
@@ -61,10 +62,11 @@ class Door:
             await respond(Request(scope), refused)(scope, receive, answer)
             return
         bounded = receive if limit is None else _bounded(receive, limit)
-        if takes_no_turn(scope["path"]):
-            await self._app(scope, bounded, answer)
-        else:
-            await self._in_turn(scope, bounded, answer)
+        with acting.nobody():
+            if takes_no_turn(scope["path"]):
+                await self._app(scope, bounded, answer)
+            else:
+                await self._in_turn(scope, bounded, answer)
 
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
         """However many people ask, the machines find the server at leisure: a worker not heard loses its instances.

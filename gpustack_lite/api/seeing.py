@@ -47,6 +47,13 @@ async def must_manage(context: Context, caller: Caller, ref: str, fields: Collec
     async with context.db.read() as session:
         found = await model(session, caller, ref)
         await _must_be_manager(session, caller, found)
+    refuse_closed(caller, fields)
+
+
+def refuse_closed(caller: Caller, fields: Collection[str]) -> None:
+    """Raises:
+    Refusal: `field_admin_only`.
+    """
     if not caller.is_admin and (closed := sorted(set(fields) - MANAGERS_CHANGE)):
         raise Refusal("field_admin_only", status=403, param=closed[0], name=closed[0])
 
@@ -69,9 +76,13 @@ async def must_read_logs(context: Context, caller: Caller, ref: str) -> None:
 
 async def _must_be_manager(session: AsyncSession, caller: Caller, found: Model | None) -> None:
     """The instance of a model that is gone is an administrator's."""
-    who = await sights.person(session, caller.user_id, caller.role)
-    if not access.may_manage(None if found is None else found.access, who):
+    if not await may_manage(session, caller, found):
         raise Refusal("model_not_managed", status=403, name="" if found is None else found.name)
+
+
+async def may_manage(session: AsyncSession, caller: Caller, found: Model | None) -> bool:
+    who = await sights.person(session, caller.user_id, caller.role)
+    return access.may_manage(None if found is None else found.access, who)
 
 
 async def stored(session: AsyncSession, wish: AccessSpec | None) -> dict[str, Any] | None:

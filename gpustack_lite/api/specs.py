@@ -63,6 +63,16 @@ def patched(before: Mapping[str, Any], patch: Mapping[str, Any]) -> ModelCreate:
         raise RequestValidationError(located) from error
 
 
+def must_be_shown(env: Mapping[str, str]) -> None:
+    """A masked value stands for one that is stored: of a new model nothing is.
+
+    Raises:
+        Refusal: `env_value_hidden`.
+    """
+    if hidden := next((name for name, value in env.items() if value == MASK), None):
+        raise Refusal("env_value_hidden", param="env", name=hidden)
+
+
 def columns(body: ModelCreate, default_restart_limit: int) -> dict[str, Any]:
     """How it is served is kept as far as it differs from the defaults: those may change, a wish does not."""
     spec = body.model_dump(exclude={"name", "serving", "access"})

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpustack_lite.cli import admitting, serving
+from gpustack_lite.cli import admitting, revisions, serving
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.logs import Attempt, Follow, Tail, print_log
 from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
@@ -198,6 +198,13 @@ def update(
     with connect() as client:
         model = client.patch("models", name, body=patch)
     show_done(model, output, "model_updated", name=name)
+
+
+app.command("history", help=say("help_models_history"))(revisions.history)
+app.command("spec", help=say("help_models_spec"))(revisions.spec)
+app.command("diff", help=say("help_models_diff"))(revisions.diff)
+app.command("rollback", help=say("help_models_rollback"))(revisions.rollback)
+app.command("apply", help=say("help_models_apply"))(revisions.apply)
 
 
 @app.command("delete", help=say("help_models_delete"))

@@ -181,6 +181,20 @@ class Model(SQLModel, table=True):
         return sources.question(self.source, self.source_revision, self.include or ())
 
 
+class ModelRevision(SQLModel, table=True):
+    """The configuration of a model from one generation on."""
+
+    __tablename__ = "model_revisions"
+    model_id: int = Field(primary_key=True)
+    generation: int = Field(primary_key=True)
+    at: datetime = Field(sa_type=UtcTime)
+    actor: str | None = None
+    fields: list[str] = Field(default_factory=list, sa_type=JSON)
+    """What differs from the generation before."""
+    spec: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    """api.specs.spec_of."""
+
+
 class ModelRouteRow(SQLModel, table=True):
     """A public name over models: an alias, or a weighted choice with a fallback."""
 

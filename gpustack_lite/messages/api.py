@@ -1,6 +1,10 @@
 """Sentences of the management API."""
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "env_value_hidden": (
+        "The value of {name} in env is hidden (***), as in a specification that was read from here: give the value.",
+        "env 中 {name} 的值已隐藏（***），这是从平台读出的配置：请填写真实的值。",
+    ),
     # requests
     "no_such_path": ("There is nothing at {path}: check the address.", "{path} 不存在：请检查地址。"),
     "http_error": (

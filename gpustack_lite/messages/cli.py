@@ -156,6 +156,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} is stopped; `gpustack-lite models start {name}` runs it again.",
         "{name} 已停止；用 `gpustack-lite models start {name}` 可重新运行。",
     ),
+    "model_rolled_back": (
+        "{name} is as it was at generation {to}; this is generation {generation}.",
+        "{name} 已恢复为第 {to} 代的配置；当前为第 {generation} 代。",
+    ),
+    "now": ("now", "当前"),
+    "column_generation": ("GENERATION", "代"),
+    "column_actor": ("BY", "操作者"),
+    "column_fields": ("CHANGED", "改动"),
+    "column_current": ("CURRENT", "当前"),
     "model_updated": ("{name} is changed.", "已修改 {name}。"),
     "nothing_to_change": ("Say what to change: see --help.", "请说明要修改什么：参见 --help。"),
     "model_scaled": (

@@ -19,7 +19,7 @@ Plan it
   rebalance   which replicas would have to move so that a waiting model fits, and moving them
 
 Use it
-  models      deploy, list, show, update, stop, start, scale, delete, logs
+  models      deploy, list, show, update, stop, start, scale, delete, logs; history, spec, diff, rollback, apply
   routes      other names for models, with weights: list, show, create, update, delete
   chat        talk to a model in the terminal
   keys        API keys for programs, with limits: create, update, rotate, list, show, delete
@@ -64,7 +64,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   rebalance   需要迁移哪些副本才能放下等待中的模型，并执行迁移
 
 使用
-  models      deploy、list、show、update、stop、start、scale、delete、logs
+  models      deploy、list、show、update、stop、start、scale、delete、logs；history、spec、diff、rollback、apply
   routes      模型的别名与加权路由：list、show、create、update、delete
   chat        在终端中与模型对话
   keys        程序使用的 API 密钥与限额：create、update、rotate、list、show、delete
@@ -337,6 +337,33 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
     "help_models_scale": ("Change the number of replicas.", "修改副本数。"),
     "help_models_delete": ("Stop a model and forget it.", "停止并删除模型。"),
     "help_models_logs": ("What the newest instance's engine wrote.", "最新实例的引擎输出。"),
+    "help_models_history": (
+        "What its configuration was: when, by whom, what changed.",
+        "配置历史：何时、由谁、改了什么。",
+    ),
+    "help_models_spec": (
+        "Its configuration as YAML, as `models apply` takes it; now, or of a generation.",
+        "以 YAML 输出配置，可供 `models apply` 使用；默认为当前配置，也可指定某一代。",
+    ),
+    "help_models_diff": (
+        "How its configuration differs between a generation and another, or now.",
+        "比较某一代配置与另一代（默认为当前）的差异。",
+    ),
+    "help_models_rollback": (
+        "Change its configuration back to that of a generation; a new generation.",
+        "将配置改回某一代的内容，并生成新的一代。",
+    ),
+    "help_models_apply": (
+        "Make a model as a file says, or change it to be so.",
+        "按文件创建模型；已存在时按文件修改。",
+    ),
+    "help_generation": ("Number of a generation: see `models history`.", "代号：见 `models history`。"),
+    "help_of_generation": ("Of this generation instead of now.", "指定某一代，而非当前。"),
+    "help_other_generation": ("Compare with this generation instead of now.", "与该代比较，而非当前。"),
+    "help_spec_file": (
+        "YAML or JSON, as `models spec` writes it; - is standard input.",
+        "YAML 或 JSON，格式同 `models spec` 的输出；- 表示标准输入。",
+    ),
     # other nouns
     "help_instances": ("Instances: the replicas of models.", "实例：模型的副本。"),
     "help_instance_id": ("Number of the instance.", "实例编号。"),

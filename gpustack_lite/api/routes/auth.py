@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import accounts
+from gpustack_lite.api.addresses import client_address
 from gpustack_lite.api.auth import Account, CredentialFirst, Oneself
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.credentials import SESSION_COOKIE, digest
@@ -14,7 +15,6 @@ from gpustack_lite.api.settling import settle
 from gpustack_lite.db.documents import iso, user_document
 from gpustack_lite.db.queries import sessions, users
 from gpustack_lite.errors import Refusal
-from gpustack_lite.wire import ADDRESS_HEADER
 
 LONGEST_AGENT = 300
 router = APIRouter(tags=["auth"], route_class=CredentialFirst)
@@ -79,11 +79,6 @@ async def change_password(body: PasswordChange, signed_in: Account, request: Req
     address = client_address(request)
     await accounts.change_password(context, caller.username, body.current, body.new, address, kept_session=kept)
     return Response(status_code=204)
-
-
-def client_address(request: Request) -> str:
-    """The gateway sets the header on everything it relays; who comes by the Unix socket itself is local."""
-    return request.headers.get(ADDRESS_HEADER) or (request.client.host if request.client else "local")
 
 
 def _shown_agent(request: Request) -> str | None:

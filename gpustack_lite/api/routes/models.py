@@ -1,19 +1,20 @@
 """Models. Names may hold slashes: `/models/org/name` and `/models/org%2Fname` are the same model."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse
 
-from gpustack_lite.api import deploying, seeing
+from gpustack_lite.api import deploying, revising, seeing
 from gpustack_lite.api.auth import Admin, CredentialFirst, Manager, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
-from gpustack_lite.api.schemas.bodies import ModelCreate
-from gpustack_lite.api.schemas.public import InstanceShape, Listed, ModelShape
+from gpustack_lite.api.schemas.bodies import ModelCreate, Rollback
+from gpustack_lite.api.schemas.public import InstanceShape, Listed, ModelShape, RevisionShape, Whole, WholeRevisionShape
 from gpustack_lite.db.queries import instances, models
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=CredentialFirst)
+Generation = Annotated[int, Path(ge=0, lt=2**31)]
 
 
 @router.post("", status_code=201, responses=shows(ModelShape, 201))
@@ -53,6 +54,26 @@ async def start_model(ref: str, signed_in: Manager, request: Request, context: C
 async def stop_model(ref: str, signed_in: Manager, request: Request, context: Ctx) -> JSONResponse:
     await seeing.must_manage(context, signed_in.caller, ref)
     return reply(request, await deploying.stop(context, ref))
+
+
+@router.get("/{ref:path}/history", responses=shows(Whole[RevisionShape]))
+async def list_history_of_model(ref: str, signed_in: Reader, request: Request, context: Ctx) -> JSONResponse:
+    """The newest first; by whom is told to those who manage the model."""
+    items = await revising.listed(context, signed_in.caller, ref)
+    return reply(request, {"items": items, "next_cursor": None, "total": len(items)})
+
+
+@router.get("/{ref:path}/history/{generation}", responses=shows(WholeRevisionShape))
+async def show_history_of_model(
+    ref: str, generation: Generation, signed_in: Reader, request: Request, context: Ctx
+) -> JSONResponse:
+    return reply(request, await revising.shown(context, signed_in.caller, ref, generation))
+
+
+@router.post("/{ref:path}/rollback", responses=shows(ModelShape))
+async def roll_back_model(ref: str, body: Rollback, signed_in: Manager, request: Request, context: Ctx) -> JSONResponse:
+    """A change to what it was, with all that is checked in a change; the generation goes on, never back."""
+    return reply(request, await revising.rollback(context, signed_in.caller, ref, body.generation))
 
 
 @router.get("/{ref:path}", responses=shows(ModelShape))

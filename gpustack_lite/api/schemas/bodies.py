@@ -215,6 +215,10 @@ class ModelCreate(Body):
         return sources.question(self.source, self.source_revision, self.include)
 
 
+class Rollback(Body):
+    generation: Annotated[StrictInt, Field(ge=1, lt=2**31)]
+
+
 class Evaluate(ModelCreate):
     """The spec of a model that need not have a name yet; `variants` are sources of the same model in other files."""
 

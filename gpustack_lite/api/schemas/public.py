@@ -171,6 +171,21 @@ class ModelShape(Shape):
     updated_at: str
 
 
+class RevisionShape(Shape):
+    generation: int
+    current: bool
+    at: str
+    actor: str | None
+    fields: list[str]
+
+
+class WholeRevisionShape(RevisionShape):
+    """`spec` is a body that POST /models takes; hidden values of `env` stay what they are where they are sent back."""
+
+    model: str
+    spec: dict[str, Any]
+
+
 class RouteTargetShape(Shape):
     model: str
     weight: int

@@ -8,7 +8,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gpustack_lite.db.documents import model_document
-from gpustack_lite.db.queries import changes, events
+from gpustack_lite.db.queries import changes, events, revisions
 from gpustack_lite.db.queries.paging import Listing, Page, Wish, page
 from gpustack_lite.db.queries.users import is_id
 from gpustack_lite.db.tables import Model, ModelInstance
@@ -76,6 +76,7 @@ async def _instances_of(session: AsyncSession, model_ids: Sequence[int]) -> dict
 
 async def remove(session: AsyncSession, model: Model, clock: Clock) -> None:
     await events.insert_event(session, clock, "model_deleted", model=model)
+    await revisions.forget(session, model)
     await session.delete(model)
     await session.flush()
     await changes.record(session, "model", "delete", model.id or 0, None, clock)

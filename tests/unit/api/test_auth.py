@@ -40,6 +40,8 @@ READ = {
     "/api/v1/model-routes/{ref:path}",
     "/api/v1/models",
     "/api/v1/models/{ref:path}",
+    "/api/v1/models/{ref:path}/history",
+    "/api/v1/models/{ref:path}/history/{generation}",
     "/api/v1/models/{ref:path}/instances",
     "/api/v1/openapi.json",
     "/api/v1/sessions",
@@ -60,6 +62,7 @@ OWN = {
 }
 MODEL = {
     ("PATCH", "/api/v1/models/{ref:path}"),
+    ("POST", "/api/v1/models/{ref:path}/rollback"),
     ("POST", "/api/v1/models/{ref:path}/start"),
     ("POST", "/api/v1/models/{ref:path}/stop"),
     ("DELETE", "/api/v1/instances/{ref}"),

@@ -1,4 +1,4 @@
-"""Groups, who may use which model, keys that rotate, sessions that slide, the audit log, and sealed secrets."""
+"""Groups, who may use which model, keys that rotate, sessions that slide, the audit log, sealed secrets, and revisions of models."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -48,6 +48,16 @@ def _people() -> None:
 def _access() -> None:
     op.add_column("models", sa.Column("access", sa.JSON(), nullable=True))
     op.add_column("model_routes", sa.Column("access", sa.JSON(), nullable=True))
+    op.create_table(
+        "model_revisions",
+        sa.Column("model_id", sa.Integer(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("actor", sa.String(), nullable=True),
+        sa.Column("fields", sa.JSON(), nullable=False),
+        sa.Column("spec", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("model_id", "generation"),
+    )
 
 
 def _audit() -> None:

@@ -1,0 +1,10 @@
+"""Where a request comes from."""
+
+from fastapi import Request
+
+from gpustack_lite.wire import ADDRESS_HEADER
+
+
+def client_address(request: Request) -> str:
+    """The gateway sets the header on everything it relays; who comes by the Unix socket itself is local."""
+    return request.headers.get(ADDRESS_HEADER) or (request.client.host if request.client else "local")
