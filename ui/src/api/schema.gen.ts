@@ -366,6 +366,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{ref}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List History Of Model
+         * @description The newest first; by whom is told to those who manage the model.
+         */
+        get: operations["list_history_of_model_api_v1_models__ref__history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{ref}/history/{generation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show History Of Model */
+        get: operations["show_history_of_model_api_v1_models__ref__history__generation__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{ref}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Back Model
+         * @description A change to what it was, with all that is checked in a change; the generation goes on, never back.
+         */
+        post: operations["roll_back_model_api_v1_models__ref__rollback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{ref}": {
         parameters: {
             query?: never;
@@ -2626,6 +2683,24 @@ export interface components {
             key: string | null;
             why: components["schemas"]["Told"] | null;
         };
+        /** RevisionShape */
+        RevisionShape: {
+            /** Generation */
+            generation: number;
+            /** Current */
+            current: boolean;
+            /** At */
+            at: string;
+            /** Actor */
+            actor: string | null;
+            /** Fields */
+            fields: string[];
+        };
+        /** Rollback */
+        Rollback: {
+            /** Generation */
+            generation: number;
+        };
         /**
          * Rotation
          * @description For how long the secret before stays good; at most 30 days.
@@ -2899,6 +2974,28 @@ export interface components {
             /** Workers */
             workers: string[];
         };
+        /**
+         * WholeRevisionShape
+         * @description `spec` is a body that POST /models takes; hidden values of `env` stay what they are where they are sent back.
+         */
+        WholeRevisionShape: {
+            /** Generation */
+            generation: number;
+            /** Current */
+            current: boolean;
+            /** At */
+            at: string;
+            /** Actor */
+            actor: string | null;
+            /** Fields */
+            fields: string[];
+            /** Model */
+            model: string;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+        };
         /** Whole[BackendShape] */
         Whole_BackendShape_: {
             /** Items */
@@ -2921,6 +3018,15 @@ export interface components {
         Whole_RebalanceShape_: {
             /** Items */
             items: components["schemas"]["RebalanceShape"][];
+            /** Next Cursor */
+            next_cursor: null;
+            /** Total */
+            total: number;
+        };
+        /** Whole[RevisionShape] */
+        Whole_RevisionShape_: {
+            /** Items */
+            items: components["schemas"]["RevisionShape"][];
             /** Next Cursor */
             next_cursor: null;
             /** Total */
@@ -3946,6 +4052,104 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelShape"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    list_history_of_model_api_v1_models__ref__history_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Whole_RevisionShape_"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    show_history_of_model_api_v1_models__ref__history__generation__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+                generation: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeRevisionShape"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    roll_back_model_api_v1_models__ref__rollback_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rollback"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
