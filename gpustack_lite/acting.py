@@ -9,12 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-Carrier = Literal["session", "key", "cli", "none"]
+Carrier = Literal["session", "key", "cli", "token", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """`credential_id` is that of the session or key; the carrier is "none" for who has not signed in yet."""
+    """`credential_id` is that of the session or key. A worker joins by a token; "none" is who has not signed in."""
 
     id: int | None
     name: str

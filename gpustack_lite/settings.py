@@ -52,6 +52,7 @@ class Settings(BaseSettings):
     event_retention: int = 100_000
     change_retention: int = 20_000
     request_retention_days: float = 30.0
+    audit_retention_days: float = Field(400.0, ge=1)
     file_retention_days: float = 30.0
     user_files_bytes: int = 8 * 1024**3
     secret_key: SecretStr | None = None

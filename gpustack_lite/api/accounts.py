@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gpustack_lite.api import using
+from gpustack_lite import acting
+from gpustack_lite.acting import Actor
+from gpustack_lite.api import failing, using
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.passwords import check_new_password
 from gpustack_lite.api.settling import settle
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import events, sessions, users
 from gpustack_lite.db.tables import LoginSession, User
 from gpustack_lite.errors import Refusal
@@ -30,12 +33,19 @@ def csrf_token_of(session_token: str) -> str:
 
 
 async def sign_in(
-    context: Context, username: str, password: str, address: str, user_agent: str | None = None
+    context: Context,
+    username: str,
+    password: str,
+    address: str,
+    user_agent: str | None = None,
+    *,
+    request_id: str | None = None,
 ) -> SignIn:
     """Raises:
     Refusal: `login_throttled`, `login_busy` or `login_refused`, the last one whatever was wrong.
     """
-    user = await _prove(context, username, password, address)
+    user = await _prove(context, username, password, address, request_id)
+    acting.take_over(Actor(user.id, user.username, "session", None, address, request_id))
     token = f"gls_{context.ports.randomness.token()}"
     now = context.ports.clock.wall()
     settings = context.settings
@@ -48,24 +58,25 @@ async def sign_in(
         fresh.last_login_at = now
         session.add(fresh)
         await sessions.forget_expired(session, now)
-        session.add(
-            LoginSession(
-                user_id=fresh.id or 0,
-                digest=digest(token),
-                csrf_digest=digest(csrf_token),
-                address=address,
-                user_agent=user_agent,
-                seen_at=now,
-                created_at=now,
-                expires_at=expires_at,
-            )
+        made = LoginSession(
+            user_id=fresh.id or 0,
+            digest=digest(token),
+            csrf_digest=digest(csrf_token),
+            address=address,
+            user_agent=user_agent,
+            seen_at=now,
+            created_at=now,
+            expires_at=expires_at,
         )
+        session.add(made)
+        await session.flush()
+        auditing.note(session, "sign_in", "session", made.id, fresh.username)
     context.signals.touch("credentials")
     await settle(context, digest(token), is_valid=True)
     return SignIn(token, expires_at, user.must_change_password, csrf_token)
 
 
-async def _prove(context: Context, username: str, password: str, address: str) -> User:
+async def _prove(context: Context, username: str, password: str, address: str, request_id: str | None = None) -> User:
     wait = context.throttle.begin(username, address, context.ports.clock.monotonic())
     if wait is not None:
         raise Refusal("login_throttled", status=429, seconds=wait)
@@ -73,6 +84,7 @@ async def _prove(context: Context, username: str, password: str, address: str) -
         user = await users.by_name(session, username) if is_storable(username) else None
     stored = user.password_hash if user is not None and user.active else None
     if not await context.passwords.matches(stored, password) or user is None:
+        await failing.note(context, None if user is None else user.username, address, request_id)
         raise Refusal("login_refused", status=401)
     context.throttle.succeeded(username, address)
     return user
@@ -97,6 +109,7 @@ async def change_password(
         fresh.password_hash, fresh.must_change_password = hashed, False
         await users.record_put(session, fresh, context.ports.clock)
         await sessions.end_all_of(session, fresh.id or 0, but=kept_session)
+        auditing.note(session, "change_password", "user", fresh.id, fresh.username)
         await events.insert_event(session, context.ports.clock, "password_changed", params={"user": fresh.username})
     if username == users.FIRST_ADMIN:
         context.ports.disk.remove(password_file(context.data_dir))
@@ -114,6 +127,7 @@ async def reset_password(context: Context, ref: str) -> tuple[User, str]:
         user.password_hash, user.must_change_password = hashed, True
         await users.record_put(session, user, context.ports.clock)
         await sessions.end_all_of(session, user.id or 0)
+        auditing.note(session, "reset_password", "user", user.id, user.username)
         await events.insert_event(session, context.ports.clock, "password_reset", params={"user": user.username})
         if user.username == users.FIRST_ADMIN:
             write_password(context, password)

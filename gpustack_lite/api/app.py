@@ -15,6 +15,7 @@ from gpustack_lite.api.context import Context
 from gpustack_lite.api.door import Door
 from gpustack_lite.api.routes import (
     agents,
+    audit,
     auth,
     backends,
     batches,
@@ -62,6 +63,7 @@ MANAGEMENT = (
     engine_versions,
     backends,
     events,
+    audit,
     requests,
     usage,
     watch,

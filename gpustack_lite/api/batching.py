@@ -10,6 +10,7 @@ from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.api.file_forms import checked_seconds
 from gpustack_lite.api.schemas.bodies import Body
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import batches, files
 from gpustack_lite.db.tables import Batch
 from gpustack_lite.domain import Sentence
@@ -75,6 +76,7 @@ async def cancel(context: Context, batch_id: str, owner: int | None) -> Batch:
             raise Refusal("batch_ended", status=409, batch=row.id, state=row.status)
         if row.status in batches.OPEN:
             row.status = "cancelling"
+            auditing.note(session, "cancel", "batch", row.id, row.id)
             session.add(row)
     context.signals.touch("batches")
     return row

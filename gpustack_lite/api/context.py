@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from gpustack_lite.api.acknowledgements import Acknowledgements
 from gpustack_lite.api.exchange import Exchange
+from gpustack_lite.api.failures import Failures
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
@@ -97,6 +98,7 @@ class Context:
     streams: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STREAMS_READING))
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(UPLOADS_AT_ONCE))
     passwords: Passwords = field(default_factory=Passwords)
+    failures: Failures = field(default_factory=Failures)
     vault: Vault = field(default_factory=Vault)
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from gpustack_lite.api import routing, rules, seeing, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import ModelCreate
-from gpustack_lite.db import nodes
+from gpustack_lite.db import auditing, nodes
 from gpustack_lite.db.queries import devices, events, inspections, models, replicas, revisions, spending, workers
 from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import Refusal
@@ -48,7 +48,9 @@ async def change(context: Context, ref: str, patch: Mapping[str, Any]) -> dict[s
     return await become(context, ref, lambda before: specs.patched(before, patch))
 
 
-async def become(context: Context, ref: str, wish: Callable[[Mapping[str, Any]], ModelCreate]) -> dict[str, Any]:
+async def become(
+    context: Context, ref: str, wish: Callable[[Mapping[str, Any]], ModelCreate], *, called: str = "update"
+) -> dict[str, Any]:
     """`wish` makes of the spec that is there the one that shall be; asked again where the change is written."""
     async with context.db.read() as session:
         before = specs.spec_of(await models.by_ref(session, ref))
@@ -77,6 +79,7 @@ async def become(context: Context, ref: str, wish: Callable[[Mapping[str, Any]],
         _apply(model, wanted, changed, makes_new=specs.makes_new_instances(row, wanted))
         model.updated_at = now = context.ports.clock.wall()
         await revisions.record(session, model, specs.spec_of(model), changed, now)
+        auditing.note(session, called, "model", model.id, model.name)
         await inspections.forget_refusals(session, source=model.files_source)
         params = {"fields": ", ".join(changed), "generation": model.generation}
         await events.insert_event(session, context.ports.clock, "model_changed", model=model, params=params)
@@ -118,6 +121,7 @@ async def start(context: Context, ref: str) -> dict[str, Any]:
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
         retried = await replicas.retry(session, model, clock)
+        auditing.note(session, "start", "model", model.id, model.name)
         if model.stopped or model.asleep or retried:
             model.stopped = model.asleep = False
             model.used_at = clock.wall()
@@ -131,6 +135,7 @@ async def stop(context: Context, ref: str) -> dict[str, Any]:
     clock = context.ports.clock
     async with context.db.write() as session:
         model = await models.by_ref(session, ref)
+        auditing.note(session, "stop", "model", model.id, model.name)
         if not model.stopped:
             model.stopped, model.asleep = True, False
             await events.insert_event(session, clock, "model_stopped", model=model)

@@ -7,6 +7,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import FilesCreate
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import events, model_files, moves, workers
 from gpustack_lite.db.queries.model_files import FilesWish
 from gpustack_lite.db.tables import ModelFile, Worker
@@ -23,6 +24,7 @@ async def add(context: Context, body: FilesCreate, created_by: int) -> dict[str,
     async with context.db.write() as session:
         worker = await _worker(session, body.worker)
         row = await model_files.ensure(session, worker.id or 0, wish, clock, created_by)
+        auditing.note(session, "add", "model_file", row.id, row.source)
         await moves.change_assignment(session, worker.id or 0)
         params = {"source": row.source, "files_id": row.id}
         await events.insert_event(session, clock, "files_added", worker=worker, params=params)
@@ -71,6 +73,8 @@ async def delete(context: Context, ref: str) -> dict[str, Any]:
 
 
 async def _write(context: Context, session: AsyncSession, row: ModelFile, wanted: str) -> dict[str, Any]:
+    called = {"present": "resume", "paused": "pause", "absent": "delete"}[wanted]
+    auditing.note(session, called, "model_file", row.id, row.source)
     await model_files.want(session, row, wanted, context.ports.clock)
     context.signals.touch("assignments", "files", "changes")
     return await model_files.document(session, row)

@@ -11,6 +11,7 @@ from backends.compatibility import Host, Verdict, verdict
 from gpustack_lite.api import rules
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.schemas.bodies import EngineVersionCreate
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import engine_versions, events, workers
 from gpustack_lite.db.tables import EngineVersion, Worker, WorkerDevice
 from gpustack_lite.errors import NotFound, Refusal
@@ -144,6 +145,7 @@ async def set_default(context: Context, ref: str) -> dict[str, Any]:
     async with context.db.write() as session:
         row = await engine_versions.by_ref(session, ref)
         await engine_versions.make_default(session, row)
+        auditing.note(session, "set_default", "engine_version", row.id, row.backend, after={"version": row.version})
         await _tell(context, session, "engine_version_default", row)
         shown_as = await engine_versions.document_of(session, row)
     context.signals.touch("assignments", "instances", "workers", "changes")

@@ -10,6 +10,7 @@ from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller, digest
 from gpustack_lite.api.schemas.bodies import KeyCreate, KeyPatch
 from gpustack_lite.api.settling import settle, settle_on
+from gpustack_lite.db import auditing
 from gpustack_lite.db.documents import key_document
 from gpustack_lite.db.queries import changes, events, keys, spending, users
 from gpustack_lite.db.tables import ApiKey
@@ -99,6 +100,7 @@ async def rotate(context: Context, maker: Caller, ref: str, overlap: timedelta) 
             key.previous_digest, key.previous_until = before, context.ports.clock.wall() + overlap
         secret = _new_secret(context, key)
         session.add(key)
+        auditing.note(session, "rotate", "key", key.id, key.name)
         document = await _record(context, session, key, "key_rotated")
     context.signals.touch("credentials", "changes")
     ended = {old, None if overlap else before}

@@ -42,4 +42,4 @@ async def rollback(context: Context, caller: Caller, ref: str, generation: int) 
         seeing.refuse_closed(caller, {name for name in spec if before.get(name) != spec[name]})
         return ModelCreate.model_validate(spec)
 
-    return await deploying.become(context, ref, as_it_was)
+    return await deploying.become(context, ref, as_it_was, called="roll_back")

@@ -9,6 +9,7 @@ from gpustack_lite import sealing
 from gpustack_lite.api import vault
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import secrets
 from gpustack_lite.errors import NotFound, Refusal
 
@@ -96,6 +97,7 @@ async def _sealed_anew(context: Context) -> int:
             value = context.vault.ring.open(row.name, row.sealed)
             row.sealed = context.vault.ring.seal(row.name, value, context.ports.randomness)
             session.add(row)
+        auditing.note(session, "rotate_key", "secret", "", "", after={"sealed_anew": len(rows)})
     return len(rows)
 
 

@@ -17,7 +17,7 @@ from gpustack_lite.errors import Refusal
 COMMANDS = (
     *("start", "join", "demo", "doctor", "login"),
     *("models", "routes", "chat", "instances", "workers", "devices", "files", "backends"),
-    *("keys", "users", "groups", "sessions", "secrets", "usage", "requests", "events"),
+    *("keys", "users", "groups", "sessions", "secrets", "usage", "requests", "events", "audit"),
     *("evaluate", "simulate", "rebalance"),
 )
 

@@ -13,9 +13,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gpustack_lite import acting
+from gpustack_lite.db import auditing
 from gpustack_lite.db.migrations.runner import migrate
 from gpustack_lite.errors import Refusal
-from gpustack_lite.ports import Ports
+from gpustack_lite.ports import Clock, Ports
 
 BUSY_TIMEOUT_SECONDS = 10
 _WRITER_LOCK = 0x6770_6C31
@@ -27,11 +29,14 @@ _CHECKED_UP_TO_PAGES = 8192
 class Database:
     """`read` sees one consistent snapshot; `write` is alone, commits at its end and rolls back on an exception.
 
+    What a person does in `write` is in the audit log when it commits, or it does not commit.
+
     What `write` committed is on disk when it returns (synchronous=FULL), so it may be acknowledged to others.
     """
 
-    def __init__(self, engine: AsyncEngine, url: URL) -> None:
+    def __init__(self, engine: AsyncEngine, url: URL, clock: Clock) -> None:
         self.url = url
+        self._clock = clock
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self._engine = engine
         self._reader = engine if self.is_sqlite else engine.execution_options(isolation_level="REPEATABLE READ")
@@ -47,7 +52,10 @@ class Database:
     async def write(self) -> AsyncIterator[AsyncSession]:
         async with self._turn(), AsyncSession(self._writer, expire_on_commit=False) as session, session.begin():
             await self._be_the_only_writer(await session.connection())
+            if acting.current() is not None:
+                auditing.watch(session)
             yield session
+            await auditing.write_down(session, self._clock)
 
     async def migrate(self) -> None:
         async with self._turn(), self._writer.connect() as connection, connection.begin():
@@ -74,10 +82,10 @@ async def open_database(url: str, ports: Ports) -> Database:
         Refusal: `bad_database_url`, `postgres_driver_missing`, `data_dir_not_writable`, `database_newer`,
             `database_unreadable` or `database_unreachable`.
     """
-    parsed = _with_driver(url)
+    parsed = with_driver(url)
     if parsed.get_backend_name() == "sqlite":
         _prepare_file(Path(parsed.database or ""), ports)
-    database = Database(_make_engine(parsed), parsed)
+    database = Database(_make_engine(parsed), parsed, ports.clock)
     try:
         if database.is_sqlite:
             await _check(database)
@@ -95,7 +103,7 @@ def sqlite_url(path: Path) -> str:
     return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string(hide_password=False)
 
 
-def _with_driver(url: str) -> URL:
+def with_driver(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, TypeDecorator, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from gpustack_lite.audit import GENESIS
 from gpustack_lite.hub import sources
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
@@ -488,16 +489,17 @@ class Event(SQLModel, table=True):
 
 
 class AuditRow(SQLModel, table=True):
-    """Who changed what. `digest` is sha256 over the digest before it and this row's content: a chain."""
+    """Who changed what. `digest` is sha256 over the digest before it and this row's content: a chain (audit.py)."""
 
     __tablename__ = "audit"
-    __table_args__ = (Index("audit_by_time", "at"), _AUTOINCREMENT)
-    id: int | None = Field(default=None, primary_key=True)
+    __table_args__ = (Index("audit_by_time", "at"),)
+    id: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    """Counted by the head, from 1 without a gap."""
     at: datetime = Field(sa_type=UtcTime)
     actor_id: int | None = None
     actor: str
     carrier: str
-    """session, key, or cli."""
+    """session, key, cli, token (a worker that joins), or none: who has not signed in."""
     credential_id: int | None = None
     address: str | None = None
     request_id: str | None = None
@@ -509,6 +511,20 @@ class AuditRow(SQLModel, table=True):
     before: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     after: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     digest: str
+
+
+class AuditHead(SQLModel, table=True):
+    """One row (id 1): how many rows of the log were ever written, and with which digest the last one ends the chain.
+
+    The first `trimmed` of them are forgotten; `anchor` is the digest of the last of those.
+    """
+
+    __tablename__ = "audit_head"
+    id: int = Field(default=1, primary_key=True)
+    rows: int = Field(default=0, sa_type=BigInteger)
+    digest: str = GENESIS
+    trimmed: int = Field(default=0, sa_type=BigInteger)
+    anchor: str = GENESIS
 
 
 class Change(SQLModel, table=True):

@@ -37,6 +37,7 @@ Look after it
   sessions    who is signed in: list, end
   secrets     what the platform needs in clear, such as hub tokens: list, set, delete, rotate-key
   events      what happened, and when: list
+  audit       who changed what, from where, in a log that shows when it was touched: list, export, verify
   login       remember a server and sign in to it
 
 First steps
@@ -82,6 +83,7 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
   sessions    谁已登录：list、end
   secrets     平台使用的机密，如仓库令牌：list、set、delete、rotate-key
   events      发生过什么、何时发生：list
+  audit       谁在何处改了什么，记录防篡改：list、export、verify
   login       记住一台服务器并登录
 
 入门

@@ -14,6 +14,7 @@ import uvicorn
 import uvloop
 
 from gpustack_lite import descriptors
+from gpustack_lite.api import failing
 from gpustack_lite.api.app import build
 from gpustack_lite.api.context import Context, read_machine_tokens
 from gpustack_lite.api.first_start import ensure_admin
@@ -107,6 +108,7 @@ async def working(settings: Settings, ports: Ports, db: Database, data_dir: Path
     finally:
         context.stop()
         await _end(work)
+        await failing.flush(context, at_end=True)
         await heartbeats.flush(db)
         await leadership.resign(candidate)
 

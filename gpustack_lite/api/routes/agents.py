@@ -4,12 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from gpustack_lite.acting import Actor
 from gpustack_lite.api import restored, rules
+from gpustack_lite.api.addresses import client_address
 from gpustack_lite.api.auth import AsWorker, CredentialFirst
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import digest, same
 from gpustack_lite.api.log_desk import TOPIC, pour
 from gpustack_lite.api.streams import poll
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import assignments, inspections, statuses, tokens, workers
 from gpustack_lite.errors import NotFound, Refusal
 from gpustack_lite.wire import Assignment, Heartbeat, Join, Joined, LogRequest, StatusReport, Wire
@@ -19,7 +22,7 @@ POLL_SECONDS = 25.0
 
 
 @router.post("/join")
-async def join(body: Join, context: Ctx) -> Response:
+async def join(body: Join, request: Request, context: Ctx) -> Response:
     """The token stands in the body: who joins has no credential yet."""
     if not await _may_join(context, body.token):
         raise Refusal("join_token_refused", status=401)
@@ -27,6 +30,9 @@ async def join(body: Join, context: Ctx) -> Response:
     credential = f"glw_{context.ports.randomness.token()}"
     async with context.db.write() as session:
         worker = await workers.join(session, body, digest(credential), context.ports.clock)
+        if worker.state == "joining":
+            actor = Actor(None, worker.name, "token", None, client_address(request), request.scope["request_id"])
+            auditing.note(session, "join", "worker", worker.id, worker.name, actor=actor)
         await inspections.forget_refusals(session, worker_id=worker.id)
     context.heartbeats.forget(worker.id or 0)
     context.signals.touch("workers", "changes")

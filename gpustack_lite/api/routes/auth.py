@@ -12,6 +12,7 @@ from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
 from gpustack_lite.api.schemas.public import Me, SignedIn
 from gpustack_lite.api.settling import settle
+from gpustack_lite.db import auditing
 from gpustack_lite.db.documents import iso, user_document
 from gpustack_lite.db.queries import sessions, users
 from gpustack_lite.errors import Refusal
@@ -23,7 +24,9 @@ router = APIRouter(tags=["auth"], route_class=CredentialFirst)
 @router.post("/auth/login", responses=shows(SignedIn))
 async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
     address, agent = client_address(request), _shown_agent(request)
-    signed_in = await accounts.sign_in(context, body.username, body.password, address, agent)
+    signed_in = await accounts.sign_in(
+        context, body.username, body.password, address, agent, request_id=request.scope["request_id"]
+    )
     answer = JSONResponse(
         {
             "token": signed_in.token,
@@ -49,6 +52,7 @@ async def logout(signed_in: Account, request: Request, context: Ctx) -> Response
         raise Refusal("not_a_session", status=400)
     async with context.db.write() as session:
         await sessions.end(session, signed_in.caller.id or 0)
+        auditing.note(session, "sign_out", "session", signed_in.caller.id, signed_in.caller.username)
     context.signals.touch("credentials")
     await settle(context, digest(signed_in.shown.secret), is_valid=False)
     answer = Response(status_code=204)

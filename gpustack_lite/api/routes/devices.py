@@ -8,6 +8,7 @@ from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import CordonSpec
 from gpustack_lite.api.schemas.public import DeviceShape, Listed
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import cordons, devices, workers
 from gpustack_lite.db.queries.cordons import Cordon
 
@@ -50,6 +51,7 @@ async def uncordon_device(ref: str, signed_in: Admin, request: Request, context:
 async def _set(ref: str, request: Request, context: Context, cordon: Cordon) -> JSONResponse:
     async with context.db.write() as session:
         device = await devices.by_ref(session, ref)
+        auditing.note(session, "uncordon" if cordon.ends else "cordon", "device", device.id, "")
         await cordons.put(session, device, cordon, context.ports.clock)
         document = await devices.document(session, device)
     context.signals.touch("workers", "changes")

@@ -10,6 +10,7 @@ from gpustack_lite.api.auth import Admin, Manager, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.public import InstanceShape, Listed
+from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import instances, moves, workers
 from gpustack_lite.lifecycle import ENDING, State
 
@@ -53,6 +54,8 @@ async def restart_instance(ref: str, signed_in: Manager, context: Ctx) -> Respon
     await seeing.must_manage_instance(context, signed_in.caller, ref)
     async with context.db.write() as session:
         instance = await instances.by_id(session, ref)
+        name = f"{instance.model_name}/{instance.id}"
+        auditing.note(session, "restart", "instance", instance.id, name, before={"state": instance.state})
         if State(instance.state) not in ENDING:
             await moves.retire(session, instance, context.ports.clock)
     context.signals.touch("instances", "models", "routes", "assignments", "changes")

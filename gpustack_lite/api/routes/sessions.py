@@ -9,6 +9,7 @@ from gpustack_lite.api.keymaking import owner_of
 from gpustack_lite.api.replies import PageWish, reply_page, shows
 from gpustack_lite.api.schemas.public import Listed, SessionShape
 from gpustack_lite.api.settling import settle
+from gpustack_lite.db import auditing
 from gpustack_lite.db.documents import session_document
 from gpustack_lite.db.queries import events, sessions, users
 
@@ -40,6 +41,7 @@ async def end_session(ref: str, signed_in: Owner, context: Ctx) -> Response:
         row = await sessions.by_ref(session, ref, owner_of(signed_in.caller))
         owner = await users.by_ref(session, str(row.user_id))
         await sessions.end(session, row.id or 0)
+        auditing.note(session, "end", "session", row.id, owner.username, before={"address": row.address})
         params = {"user": owner.username, "address": row.address}
         await events.insert_event(session, context.ports.clock, "session_ended", params=params)
     context.signals.touch("credentials", "changes")

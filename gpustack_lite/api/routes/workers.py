@@ -10,6 +10,7 @@ from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import digest
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.public import JoinTokenShape, Listed, WorkerShape
+from gpustack_lite.db import auditing
 from gpustack_lite.db.documents import iso
 from gpustack_lite.db.queries import tokens, workers
 
@@ -57,6 +58,7 @@ async def resume_worker(ref: str, _: Admin, request: Request, context: Ctx) -> J
 async def _set_drained(ref: str, request: Request, context: Context, *, drained: bool) -> JSONResponse:
     async with context.db.write() as session:
         worker = await workers.by_ref(session, ref)
+        auditing.note(session, "drain" if drained else "resume", "worker", worker.id, worker.name)
         await workers.set_drained(session, worker, context.ports.clock, drained=drained)
         document = await workers.document(session, worker)
     context.signals.touch("workers", "changes")
@@ -68,6 +70,7 @@ async def delete_worker(ref: str, _: Admin, context: Ctx, force: bool = False) -
     """With `force`, the caller vouches for it that nothing of us lives on that machine any more."""
     async with context.db.write() as session:
         worker = await workers.by_ref(session, ref)
+        auditing.note(session, "delete", "worker", worker.id, worker.name, after={"force": force})
         await workers.remove(session, worker, context.ports.clock, force=force)
     context.signals.touch("workers", "instances", "models", "routes", "assignments", "changes")
     return Response(status_code=204)

@@ -44,6 +44,35 @@ class ErrorShape(Shape):
     error: ErrorDetail
 
 
+class AuditShape(Shape):
+    id: int
+    at: str
+    actor_id: int | None
+    actor: str
+    carrier: str
+    credential_id: int | None
+    address: str | None
+    request_id: str | None
+    action: str
+    kind: str
+    object_id: str
+    name: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    digest: str
+
+
+class AuditCheck(Shape):
+    """`head` is ROW:DIGEST: noted elsewhere, it shows later that nothing before it was written anew."""
+
+    ok: bool
+    checked: int
+    rows: int
+    trimmed: int
+    head: str
+    fault: Told | None
+
+
 class SecretShape(Told):
     """The sentence says what it is used for; nothing gives the value back."""
 

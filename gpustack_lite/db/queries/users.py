@@ -57,7 +57,9 @@ async def record_put(session: AsyncSession, user: User, clock: Clock) -> None:
 
 async def remove(session: AsyncSession, user: User, clock: Clock) -> None:
     """With all that lets somebody in as this user. What the user made for others stays."""
-    for table in (ApiKey, LoginSession, GroupMember):
+    for key in await session.exec(select(ApiKey).where(ApiKey.user_id == user.id)):
+        await session.delete(key)  # one by one: each is in the audit log
+    for table in (LoginSession, GroupMember):
         await session.exec(delete(table).where(col(table.user_id) == user.id))
     await session.delete(user)
     await session.flush()

@@ -63,7 +63,7 @@ def _access() -> None:
 def _audit() -> None:
     op.create_table(
         "audit",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("actor_id", sa.Integer(), nullable=True),
         sa.Column("actor", sa.String(), nullable=False),
@@ -79,9 +79,17 @@ def _audit() -> None:
         sa.Column("after", sa.JSON(), nullable=True),
         sa.Column("digest", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
     )
     op.create_index("audit_by_time", "audit", ["at"])
+    op.create_table(
+        "audit_head",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("rows", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.String(), nullable=False),
+        sa.Column("trimmed", sa.BigInteger(), nullable=False),
+        sa.Column("anchor", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
 
 
 def _secrets() -> None:
