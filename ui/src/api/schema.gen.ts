@@ -1061,6 +1061,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit
+         * @description The newest first.
+         */
+        get: operations["list_audit_api_v1_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify Audit
+         * @description Whether the chain is whole; `noted` is a `head` that was written down elsewhere, and must still be in it.
+         */
+        get: operations["verify_audit_api_v1_audit_verify_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit
+         * @description All rows that are wanted, the oldest first, in one stream.
+         */
+        get: operations["export_audit_api_v1_audit_export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/requests": {
         parameters: {
             query?: never;
@@ -1285,6 +1345,60 @@ export interface components {
              * @default []
              */
             managers: string[];
+        };
+        /**
+         * AuditCheck
+         * @description `head` is ROW:DIGEST: noted elsewhere, it shows later that nothing before it was written anew.
+         */
+        AuditCheck: {
+            /** Ok */
+            ok: boolean;
+            /** Checked */
+            checked: number;
+            /** Rows */
+            rows: number;
+            /** Trimmed */
+            trimmed: number;
+            /** Head */
+            head: string;
+            fault: components["schemas"]["Told"] | null;
+        };
+        /** AuditShape */
+        AuditShape: {
+            /** Id */
+            id: number;
+            /** At */
+            at: string;
+            /** Actor Id */
+            actor_id: number | null;
+            /** Actor */
+            actor: string;
+            /** Carrier */
+            carrier: string;
+            /** Credential Id */
+            credential_id: number | null;
+            /** Address */
+            address: string | null;
+            /** Request Id */
+            request_id: string | null;
+            /** Action */
+            action: string;
+            /** Kind */
+            kind: string;
+            /** Object Id */
+            object_id: string;
+            /** Name */
+            name: string;
+            /** Before */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** After */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            /** Digest */
+            digest: string;
         };
         /** AutoscaleShape */
         AutoscaleShape: {
@@ -2012,6 +2126,17 @@ export interface components {
              * @default UTC
              */
             timezone: string;
+        };
+        /** Listed[AuditShape] */
+        Listed_AuditShape_: {
+            /** Items */
+            items: components["schemas"]["AuditShape"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Total */
+            total: number;
+            /** Revision */
+            revision: number;
         };
         /** Listed[DeviceShape] */
         Listed_DeviceShape_: {
@@ -5761,6 +5886,117 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_EventShape_"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    list_audit_api_v1_audit_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string | null;
+                q?: string | null;
+                sort?: string | null;
+                actor?: string | null;
+                kind?: string | null;
+                name?: string | null;
+                action?: string | null;
+                address?: string | null;
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_AuditShape_"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    verify_audit_api_v1_audit_verify_get: {
+        parameters: {
+            query?: {
+                noted?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditCheck"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    export_audit_api_v1_audit_export_get: {
+        parameters: {
+            query?: {
+                format?: "csv" | "jsonl";
+                actor?: string | null;
+                kind?: string | null;
+                name?: string | null;
+                action?: string | null;
+                address?: string | null;
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": unknown;
+                    "application/jsonl": unknown;
                 };
             };
             /** @description Client Error */
