@@ -365,6 +365,12 @@ class Autoscale(Wire):
     down_seconds: float = 300.0
 
 
+class HubToken(Wire):
+    """For a worker that asks a hub; None where there is none."""
+
+    token: str | None = Field(default=None, repr=False)
+
+
 class Serving(Wire):
     """How gateways serve a model. A change of it starts no engine anew; None means the setting of the same name."""
 

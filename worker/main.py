@@ -31,6 +31,7 @@ from worker.downloads.manifest import Manifests
 from worker.downloads.places import root_of
 from worker.downloads.store import Store
 from worker.heartbeat import HeartbeatThread, Pulse
+from worker.hub_tokens import HubTokens, with_tokens
 from worker.identity import WorkerIdentity
 from worker.instances import Instances
 from worker.link import Introduction, Link, ServerAddress, server_address
@@ -155,7 +156,8 @@ class Made:
         known = identity.load_or_make(given.data_dir, given.ports)
         self._name = known.name or given.introduction.name
         signals = Signals()
-        self.repositories = Repositories(hubs_of(given.settings, os.environ), given.ports)
+        tokens = HubTokens(given.address, lambda: self.link.identity.credential, given.ports.clock)
+        self.repositories = Repositories(with_tokens(hubs_of(given.settings, os.environ), tokens), given.ports)
         store = Store(self._means(), lambda: signals.touch(STATUS))
         self.workshop = self._workshop(known.uid, store)
         self.instances = Instances(self.workshop, lambda: signals.touch(STATUS))

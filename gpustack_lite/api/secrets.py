@@ -10,7 +10,7 @@ from gpustack_lite.api import vault
 from gpustack_lite.api.context import Context
 from gpustack_lite.api.credentials import Caller
 from gpustack_lite.db import auditing
-from gpustack_lite.db.queries import secrets
+from gpustack_lite.db.queries import hub_uses, inspections, secrets
 from gpustack_lite.errors import NotFound, Refusal
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,6 @@ HUB_TOKENS = {"huggingface": "huggingface_token", "modelscope": "modelscope_toke
 """Kind of hub -> the secret that holds its token."""
 OIDC_CLIENT_SECRET = "oidc_client_secret"  # noqa: S105  # its name
 NAMES = (*HUB_TOKENS.values(), OIDC_CLIENT_SECRET)
-TOPIC = "secrets"
 
 
 async def secret(context: Context, session: AsyncSession, name: str) -> str | None:
@@ -29,6 +28,20 @@ async def secret(context: Context, session: AsyncSession, name: str) -> str | No
     """
     row = await secrets.by_name(session, name)
     return None if row is None else context.vault.ring.open(name, row.sealed)
+
+
+async def hub_token(context: Context, session: AsyncSession, worker_id: int, hub: str) -> str | None:
+    """The token of a hub, for a worker that is to look at something there, or to hold it.
+
+    Raises:
+        NotFound: no such hub.
+        Refusal: as `secret` does.
+    """
+    if hub not in HUB_TOKENS:
+        raise NotFound("hub", hub)
+    if not await hub_uses.is_used(session, worker_id, hub):
+        return None
+    return await secret(context, session, HUB_TOKENS[hub])
 
 
 async def listed(context: Context) -> list[dict[str, Any]]:
@@ -56,7 +69,9 @@ async def put(context: Context, caller: Caller, name: str, value: str) -> dict[s
     async with context.db.write() as session:  # sealed in here, where no change of the key comes between
         sealed = context.vault.ring.seal(name, value, context.ports.randomness)
         await secrets.put(session, name, sealed, value=value, user=caller.username, now=now)
-    context.signals.touch(TOPIC)
+        if name in HUB_TOKENS.values():
+            await inspections.forget_refusals(session)  # what was refused for want of it is asked again
+    context.signals.touch("models", "instances", "assignments")
     return await shown(context, name)
 
 
@@ -67,7 +82,6 @@ async def delete(context: Context, name: str) -> None:
         if row is None:
             raise NotFound("secret", name)
         await session.delete(row)
-    context.signals.touch(TOPIC)
 
 
 async def rotate_key(context: Context) -> int:

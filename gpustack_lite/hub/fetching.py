@@ -184,9 +184,10 @@ def _unreachable(origin: Origin, error: Exception) -> Refusal:
 
 
 def _credentials(origin: Origin, endpoint: Endpoint | None) -> dict[str, str]:
-    if endpoint is None or endpoint.token is None or origin != origin_of(endpoint.url):
+    if endpoint is None or origin != origin_of(endpoint.url):
         return {}
-    return {"Authorization": f"Bearer {endpoint.token}"}
+    token = endpoint.bearer()
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
 def _proxy_for(origin: Origin) -> str | None:

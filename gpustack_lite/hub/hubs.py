@@ -4,7 +4,7 @@ HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME and HF_HUB_OFFLINE are huggingface
 MODELSCOPE_DOMAIN and MODELSCOPE_API_TOKEN those of ModelScope's client; HTTPS_PROXY and its kin are everybody's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,11 @@ class Endpoint:
     token: str | None = field(default=None, repr=False)
     is_given: bool = False
     """Somebody named it: then it may be an address of the own network, and plain HTTP."""
+    ask: Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
+    """Who knows a token where none is at hand; blocks."""
+
+    def bearer(self) -> str | None:
+        return self.token or (None if self.ask is None else self.ask())
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{host} 的应答不符合模型库的格式：请检查 HF_ENDPOINT 或 MODELSCOPE_ENDPOINT 是否为模型库地址。",
     ),
     "hub_needs_token": (
-        "{host} does not show {source} to strangers: set HF_TOKEN or MODELSCOPE_API_TOKEN on the worker, and check its "
-        "spelling.",
-        "{host} 不向匿名用户显示 {source}：请在节点上设置 HF_TOKEN 或 MODELSCOPE_API_TOKEN，并检查名称拼写。",
+        "{host} does not show {source} to strangers: run `gpustack-lite secrets set huggingface_token` (or "
+        "modelscope_token), or set HF_TOKEN or MODELSCOPE_API_TOKEN on the worker, and check its spelling.",
+        "{host} 不向匿名用户显示 {source}：请运行 `gpustack-lite secrets set huggingface_token`"
+        "（或 modelscope_token），或在节点上设置 HF_TOKEN 或 MODELSCOPE_API_TOKEN，并检查名称拼写。",
     ),
     "hub_gated": (
         "{source} is gated: accept its terms on {host}, then set HF_TOKEN of that account on the worker.",

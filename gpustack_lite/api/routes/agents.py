@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from gpustack_lite.acting import Actor
-from gpustack_lite.api import restored, rules
+from gpustack_lite.api import restored, rules, secrets
 from gpustack_lite.api.addresses import client_address
 from gpustack_lite.api.auth import AsWorker, CredentialFirst
 from gpustack_lite.api.context import Context, Ctx
@@ -15,7 +15,7 @@ from gpustack_lite.api.streams import poll
 from gpustack_lite.db import auditing
 from gpustack_lite.db.queries import assignments, inspections, statuses, tokens, workers
 from gpustack_lite.errors import NotFound, Refusal
-from gpustack_lite.wire import Assignment, Heartbeat, Join, Joined, LogRequest, StatusReport, Wire
+from gpustack_lite.wire import Assignment, Heartbeat, HubToken, Join, Joined, LogRequest, StatusReport, Wire
 
 router = APIRouter(prefix="/api/agent/v1", tags=["agents"], include_in_schema=False, route_class=CredentialFirst)
 POLL_SECONDS = 25.0
@@ -77,6 +77,13 @@ async def status(body: StatusReport, worker: AsWorker, context: Ctx) -> Response
         topics = await statuses.apply(session, worker.id or 0, body, context.ports.clock)
     context.signals.touch(*topics)
     return Response(status_code=204)
+
+
+@router.get("/hub-tokens/{hub}")
+async def hub_token(hub: str, worker: AsWorker, context: Ctx) -> Response:
+    """In clear, for a worker that has to do with this hub and no token of its own."""
+    async with context.db.read() as session:
+        return _answer(HubToken(token=await secrets.hub_token(context, session, worker.id or 0, hub)))
 
 
 @router.get("/logs")

@@ -121,6 +121,7 @@ WORKER = {
     ("POST", "/api/agent/v1/heartbeat"),
     ("GET", "/api/agent/v1/assignment"),
     ("POST", "/api/agent/v1/status"),
+    ("GET", "/api/agent/v1/hub-tokens/{hub}"),
     ("GET", "/api/agent/v1/logs"),
     ("POST", "/api/agent/v1/logs/{ticket}"),
 }
