@@ -100,6 +100,14 @@ class Settings(BaseSettings):
     """Where model files from hubs are kept; without it HF_HUB_CACHE or HF_HOME/hub, else models/ in the data dir."""
     disk_reserve_bytes: int = Field(1024**3, ge=0)
     """What a download leaves free on its disk."""
+    engine_user: str | None = None
+    """The account that engines run as where the worker is root; without it they run as the worker does."""
+    engine_ram_bytes: int | None = Field(None, ge=64 * 1024**2)
+    """The most RAM that all processes of one engine may hold together; needs a control group (cgroup v2)."""
+    engine_processes: int | None = Field(None, ge=16)
+    """The most processes and threads of one engine."""
+    engine_file_bytes: int | None = Field(None, ge=1024**2)
+    """The largest file that an engine may write."""
     engine_wheels: Path | None = None
     """A directory of wheels: engines are installed from it alone, and no index is asked."""
     container_cli: str | None = None

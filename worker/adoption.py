@@ -70,6 +70,8 @@ class Record(Wire):
     gave_up: bool = False
     process: ProcessDoc | None = None
     members: tuple[ProcessDoc, ...] = ()
+    group: str | None = None
+    """The control group of its processes, where there is one."""
     port: int | None = None
     more_ports: tuple[int, ...] = ()
     meeting_ports: tuple[int, ...] = ()
@@ -95,6 +97,7 @@ class Record(Wire):
             marker_value(worker_uid, self.instance.id),
             None if self.process is None else self.process.identity,
             frozenset(each.identity for each in self.members),
+            None if self.group is None else Path(self.group),
         )
 
 

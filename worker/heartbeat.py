@@ -12,11 +12,12 @@ from gpustack_lite.domain import BackendVersion, Device
 from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.loop import attempt
 from gpustack_lite.ports import Identity
-from gpustack_lite.wire import BackendVersionReport, DeviceProcessReport, DeviceReport, Heartbeat
+from gpustack_lite.wire import BackendVersionReport, DeviceProcessReport, DeviceReport, Heartbeat, Said, ToolReport
 from worker import readings
 from worker.devices import faults
 from worker.devices.detect import Inventory
 from worker.link import PREFIX, ServerAddress
+from worker.runtimes import confinement
 from worker.simulated import simulated_versions
 from worker.workshop import Workshop
 
@@ -111,7 +112,16 @@ def look(workshop: Workshop, engines: list[Identity]) -> Heartbeat:
         devices=tuple(_reported(device) for device in inventory.devices),
         backend_versions=tuple(_version(each, workshop) for each in known_versions(workshop)),
         host=inventory.host,
-        tools=inventory.tools,
+        tools=(*inventory.tools, *_less_confined(workshop)),
+    )
+
+
+def _less_confined(workshop: Workshop) -> tuple[ToolReport, ...]:
+    """Shown beside what was asked for devices: what this machine does not give to keep engines apart."""
+    remedy = Said(code="confinement_how")
+    return tuple(
+        ToolReport(command="cgroup", status="warn", said=Said(code=each.code, params=dict(each.params)), remedy=remedy)
+        for each in confinement.missing(workshop.confinement)
     )
 
 

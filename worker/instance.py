@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from backends.base import Backend
@@ -23,7 +24,7 @@ from worker.failures import AttemptFailed
 from worker.launching import Launch, Taken, launch, team_of
 from worker.preparing import Prepared, backend_of, prepare
 from worker.runtimes import process
-from worker.runtimes.process import Tree, everyone
+from worker.runtimes.process import Tree, Within, everyone
 from worker.workshop import Workshop
 
 log = logging.getLogger(__name__)
@@ -214,6 +215,7 @@ class Instance:
     def _spawn(self, prepared: Prepared, made: Launch) -> None:
         """No await between: a signal to leave never finds an engine whose record does not name it."""
         assigned = self.record.instance
+        group = self._group(made)
         self._move(
             State.STARTING,
             self._carried(),
@@ -227,10 +229,12 @@ class Instance:
             simulated=prepared.simulated,
             measured=None,
             container=_container(made),
+            group=None if group is None else str(group),
         )
         self._measure_at = float("-inf")
         output = self._workshop.logs.path(self.id, self.record.attempt)
-        identity = process.start(self._workshop.ports, made.spec, made.env, output)
+        confined = None if made.container is not None else Within(self._workshop.confinement, group)
+        identity = process.start(self._workshop.ports, made.spec, made.env, output, confined)
         self._save(process=ProcessDoc.of(identity))
         self._workshop.logs.forget_old_attempts(self.id)
         log.info(
@@ -238,6 +242,12 @@ class Instance:
             extra={"instance_id": self.id, "attempt": self.record.attempt, "pid": identity.pid, "port": made.spec.port},
         )
         self._on_change()
+
+    def _group(self, made: Launch) -> Path | None:
+        """A container has one of its own, made by who runs it."""
+        if made.container is not None:
+            return None
+        return self._workshop.confinement.group(self._workshop.worker_uid, self.id)
 
     def _engine(self) -> Engine:
         record = self.record
@@ -321,11 +331,22 @@ class Instance:
             if port is not None:
                 self._workshop.port_range.give_back(port)
         held = (root, self.record.port, self.record.container)
-        if any(each is not None for each in held) or self.record.members:
+        if any(each is not None for each in held) or self.record.members or self.record.group:
             self._save(
-                process=None, members=(), port=None, more_ports=(), meeting_ports=(), segments=(), container=None
+                process=None,
+                members=(),
+                port=None,
+                more_ports=(),
+                meeting_ports=(),
+                segments=(),
+                container=None,
+                group=None,
             )
             self._on_change()
+
+    def _owner(self) -> int:
+        user = self._workshop.confinement.user
+        return os.getuid() if user is None else user.uid
 
     async def _end_container(self) -> None:
         """Before what is attached to it: the end of that one would leave the container to itself."""
@@ -349,7 +370,7 @@ class Instance:
             return
         seen = {shared_memory.Segment(*each) for each in record.segments}
         found = shared_memory.listed(record.shared_memory)
-        ours = shared_memory.surely_ours(found, seen, self._pids(), os.getuid(), record.started_at)
+        ours = shared_memory.surely_ours(found, seen, self._pids(), self._owner(), record.started_at)
         held = shared_memory.open_in(shared_memory.all_pids(), record.shared_memory) if ours else set()
         shared_memory.remove(self._workshop.ports.disk, [each for each in ours if each not in held])
 

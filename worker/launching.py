@@ -14,7 +14,8 @@ from gpustack_lite.wire import AssignedInstance
 from worker import engines
 from worker.containers import beneath
 from worker.preparing import Prepared
-from worker.runtimes import container
+from worker.runtimes import confinement, container
+from worker.runtimes.confinement import Confinement
 from worker.runtimes.container import Container
 from worker.runtimes.environment import check_model_env, environment, marker_value
 from worker.workshop import RUNNER_DIR, Workshop
@@ -55,7 +56,13 @@ def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, t
     if prepared.version.source == "image" and not prepared.simulated:
         return _contained(workshop, assigned, prepared, real)
     model_env = {} if prepared.simulated else assigned.env
-    return Launch(runs, environment(os.environ, model_env, runs.env, marker), shown(real, assigned, prepared.version))
+    own = {**confinement.private(Path(runs.workdir)), **_account(workshop.confinement)}
+    env = environment(os.environ, model_env, runs.env, marker, own)
+    return Launch(runs, env, shown(real, assigned, prepared.version))
+
+
+def _account(confined: Confinement) -> dict[str, str]:
+    return {} if confined.user is None else {"USER": confined.user.name, "LOGNAME": confined.user.name}
 
 
 def _contained(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, real: LaunchSpec) -> Launch:

@@ -39,6 +39,8 @@ from worker.logs import Logs
 from worker.ports_range import PortRange, parse_range, warn_about_overlap
 from worker.preparing import check_build
 from worker.probe import EngineClient
+from worker.runtimes import confinement, engine_user
+from worker.runtimes.confinement import Confinement
 from worker.uploads import LogUploads
 from worker.workshop import Workshop
 
@@ -56,6 +58,7 @@ class Given:
     introduction: Introduction
     declared: Declaration | None
     engine_ports: range
+    confinement: Confinement
 
 
 def run(
@@ -85,7 +88,8 @@ def checked(settings: Settings, ports: Ports, address: ServerAddress, join_token
     name = settings.name or (declared.name if declared else None) or platform.node() or "worker"
     introduction = Introduction(name, parse_labels(settings.labels), join_token)
     engine_ports = parse_range(settings.engine_ports)
-    return Given(settings, ports, data_dir, address, introduction, declared, engine_ports)
+    confined = confinement.of(settings)
+    return Given(settings, ports, data_dir, address, introduction, declared, engine_ports, confined)
 
 
 def parse_labels(text: str) -> dict[str, str]:
@@ -106,6 +110,7 @@ def parse_labels(text: str) -> dict[str, str]:
 async def _serve(given: Given) -> None:
     wants_end = asyncio.Event()
     _listen_to_signals(wants_end)
+    _confine(given)
     made = Made(given)
     made.heartbeat.start()
     running = asyncio.create_task(made.agent.run())
@@ -123,6 +128,22 @@ async def _serve(given: Given) -> None:
         if wants_end.is_set():
             await made.agent.end()
         await made.close()
+
+
+def _confine(given: Given) -> None:
+    """What engines must reach is opened for their account, and what cannot be had here is told once."""
+    for each in confinement.missing(given.confinement):
+        log.warning("engines_less_confined", extra={"code": each.code, **each.params})
+    if given.confinement.user is not None:
+        os.umask(0o027)
+        kept = [root_of(given.settings, os.environ, hub) for hub in ("huggingface", "modelscope", "url")]
+        ours = [each for each in kept if _is_ours(each, given)]
+        engine_user.open_for(given.confinement.user, given.data_dir, ours)
+
+
+def _is_ours(folder: Path, given: Given) -> bool:
+    roots = (given.data_dir, given.settings.files_dir)
+    return any(root is not None and folder.is_relative_to(root) for root in roots)
 
 
 def _listen_to_signals(wants_end: asyncio.Event) -> None:
@@ -230,6 +251,7 @@ class Made:
             ),
             inventory=detector.latest,
             look=detector.look,
+            confinement=given.confinement,
         )
 
     def _joined(self, joined: WorkerIdentity, is_new: bool) -> None:

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from worker.files import Files
 from worker.logs import Logs
 from worker.ports_range import PortRange
 from worker.probe import EngineClient
+from worker.runtimes.confinement import Confinement
 
 RUNNER_DIR = Path(__file__).resolve().parent / "runners"
 
@@ -43,6 +44,7 @@ class Workshop:
     """What was seen last; blocks for the first look only."""
     look: Callable[[], Inventory]
     """A look of now: it runs programs."""
+    confinement: Confinement = field(default_factory=Confinement)
 
     @cached_property
     def _on_path(self) -> tuple[BackendVersion, ...]:

@@ -27,6 +27,34 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{labels} are no labels: write them like zone=a,rack=7.",
         "{labels} 不是有效的标签：请写成 zone=a,rack=7 这样的形式。",
     ),
+    # confinement of engines
+    "engine_user_unknown": (
+        "engine_user is {name}, and this machine has no such account: make it, for example with "
+        "`useradd --system --no-create-home --shell /usr/sbin/nologin {name}`.",
+        "engine_user 设为 {name}，但此机器上没有该账户：请先创建，例如运行 "
+        "`useradd --system --no-create-home --shell /usr/sbin/nologin {name}`。",
+    ),
+    "engine_user_is_root": (
+        "engine_user is {name}, which is root: name an account without rights, or leave the setting out.",
+        "engine_user 设为 {name}，而它是 root：请指定一个没有特权的账户，或不设置此项。",
+    ),
+    "engine_user_needs_root": (
+        "engine_user is {name}, but only a worker that is started as root may run engines as somebody else.",
+        "engine_user 设为 {name}，但只有以 root 启动的工作节点才能以其他账户运行引擎。",
+    ),
+    "confinement_no_groups": (
+        "No control groups (cgroup v2) can be made here: a program that an engine hides from us by forking twice and "
+        "clearing its environment would outlive it.",
+        "此处无法创建控制组（cgroup v2）：若引擎通过两次 fork 并清空环境变量隐藏进程，该进程会在引擎结束后继续存活。",
+    ),
+    "confinement_no_limit": (
+        "The setting {limit} has no effect here: no controller of control groups (cgroup v2) is delegated to us.",
+        "设置 {limit} 在此处不起作用：没有控制组（cgroup v2）的控制器委派给本程序。",
+    ),
+    "confinement_how": (
+        "Start the worker by the systemd unit of docs/confinement.md (Delegate=yes), or leave it as it is.",
+        "请使用 docs/confinement.md 中的 systemd 单元（Delegate=yes）启动工作节点，或保持现状。",
+    ),
     # devices
     "simulate_file_unreadable": (
         "The file of simulated devices {path} cannot be read: {why}.",

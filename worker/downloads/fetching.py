@@ -63,7 +63,7 @@ def _try(spot: Spot, expected: Expected, open_at: Open, note: Note) -> bool:
 
 
 def _opened(partial: Path) -> BinaryIO:
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
     return os.fdopen(descriptor, "r+b", buffering=0)
 
 

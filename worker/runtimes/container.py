@@ -18,7 +18,7 @@ _DRIVER = ("driver/lib64", "driver/version.info", "driver/tools/hccn_tool")
 """Below the CANN root; lib64 with its `common`. Never the root itself, which would hide the CANN of the image."""
 _HOST = ("/usr/local/dcmi", "/usr/local/bin/npu-smi", "/etc/ascend_install.info", "/etc/hccn.conf")
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "TZ"})
-_OF_CLI = ("DOCKER_", "CONTAINER_", "CONTAINERS_", "XDG_RUNTIME_DIR", "BUILDAH_")
+_OF_CLI = ("HOME", "DOCKER_", "CONTAINER_", "CONTAINERS_", "XDG_RUNTIME_DIR", "BUILDAH_")
 """What tells docker or podman where its daemon, its store and its registries' credentials are."""
 
 

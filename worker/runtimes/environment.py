@@ -1,5 +1,6 @@
 """The environment of an engine: what it needs of ours by an allow-list, never a secret, always the marker."""
 
+import re
 from collections.abc import Mapping
 
 from gpustack_lite.errors import Refusal
@@ -7,51 +8,26 @@ from gpustack_lite.errors import Refusal
 MARKER = "GPUSTACK_LITE_INSTANCE"
 _NAMES = frozenset(
     {
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TMPDIR",
-        "LD_LIBRARY_PATH",
-        "XDG_CACHE_HOME",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "ALL_PROXY",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
+        *("PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *("HF_ENDPOINT", "HF_HUB_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "MODELSCOPE_ENDPOINT", "MODELSCOPE_DOMAIN"),
     }
 )
+"""Never a home: there lie the credentials of hubs, clouds and registries."""
 _PREFIXES = (
-    "LC_",
-    "CUDA_",
-    "NVIDIA_",
-    "NCCL_",
-    "ASCEND_",
-    "HCCL_",
-    "ATB_",
-    "MINDIE_",
-    "ROCM_",
-    "HIP_",
-    "HSA_",
-    "MUSA_",
-    "MACA_",
-    "NEUWARE_",
-    "HF_",
-    "MODELSCOPE_",
-    "TRANSFORMERS_",
-    "TORCH_",
-    "OMP_",
+    *("LC_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
+    *("CUDA_", "NVIDIA_", "NCCL_", "ROCM_", "HIP_", "HSA_", "RCCL_", "MUSA_", "MACA_", "NEUWARE_"),
+    *("ASCEND_", "HCCL_", "ATB_", "ASDOPS_", "LCCL_", "MINDIE_", "MIES_", "RANK_TABLE"),
+    *("TRANSFORMERS_", "TORCH_", "PYTORCH_"),
 )
-_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY")
+"""What vendors' toolkits are set up by: CUDA, ROCm, CANN with its libraries, and threads."""
+_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "AUTH")
 _FIXED = {"SPT_NOENV": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 """SPT_NOENV keeps setproctitle (vLLM) from writing its title over the marker.
 
 CUDA numbers the fastest GPU first unless told otherwise; nvidia-smi, where our indices come from, goes by bus.
 """
+_WITH_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@|://[^/@\s:]+@")
 _REFUSED_PREFIX = "GPUSTACK_LITE_"
 _REFUSED = frozenset({"LD_PRELOAD", "LD_AUDIT"})
 
@@ -62,10 +38,13 @@ def marker_value(worker_uid: str, instance_id: int) -> str:
 
 def inherited(ours: Mapping[str, str]) -> dict[str, str]:
     """What an engine gets of our own environment. Lower-case proxies count too."""
-    return {name: value for name, value in ours.items() if _may_inherit(name.upper())}
+    return {name: value for name, value in ours.items() if _may_inherit(name.upper(), value)}
 
 
-def _may_inherit(name: str) -> bool:
+def _may_inherit(name: str, value: str) -> bool:
+    """An address with a name and a password in it is a secret under any name."""
+    if _WITH_PASSWORD.search(value):
+        return False
     if name in _NAMES:
         return True
     return name.startswith(_PREFIXES) and not any(word in name for word in _SECRET_WORDS)
@@ -81,13 +60,18 @@ def check_model_env(env: Mapping[str, str]) -> None:
 
 
 def environment(
-    ours: Mapping[str, str], model: Mapping[str, str], spec: Mapping[str, str], marker: str
+    ours: Mapping[str, str],
+    model: Mapping[str, str],
+    spec: Mapping[str, str],
+    marker: str,
+    private: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The backend's own variables win over the model's: they say which devices the engine may see.
 
+    `private` is where its home and its caches are; a container has those of its image.
 
     Raises:
         Refusal: `env_not_allowed`.
     """
     check_model_env(model)
-    return {**inherited(ours), **model, **spec, **_FIXED, MARKER: marker}
+    return {**inherited(ours), **(private or {}), **model, **spec, **_FIXED, MARKER: marker}

@@ -1,16 +1,21 @@
 """Engines as plain processes: started in a session of their own, and ended with everything that belongs to them."""
 
 import asyncio
+import errno
 import logging
+import os
 import shutil
 import signal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gpustack_lite.domain import LaunchSpec
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Identity, Ports, Processes
+from worker.runtimes import control_group, engine_user
+from worker.runtimes.confinement import UMASK, Confinement, make_private
 from worker.runtimes.environment import MARKER
 
 log = logging.getLogger(__name__)
@@ -23,26 +28,56 @@ COPIED_BYTES = 64 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The processes of one instance. `members` are those seen while `root` lived, however they are marked."""
+    """The processes of one instance. `members` are those seen while `root` lived, however they are marked.
+
+    `group` is the control group of the instance, where it has one: nobody gets out of that by forking.
+    """
 
     marker: str
     root: Identity | None = None
     members: frozenset[Identity] = frozenset()
+    group: Path | None = None
 
 
-def start(ports: Ports, spec: LaunchSpec, env: Mapping[str, str], output: Path) -> Identity:
-    """Raises:
-    Refusal: `engine_cannot_start` or `engine_file_escapes`.
+class Within(NamedTuple):
+    confinement: Confinement
+    group: Path | None = None
+
+
+def start(
+    ports: Ports,
+    spec: LaunchSpec,
+    env: Mapping[str, str],
+    output: Path,
+    within: Within | None = None,
+) -> Identity:
+    """`within` is None for what is no engine itself, such as the command of a container.
+
+    Raises:
+        Refusal: `engine_cannot_start` or `engine_file_escapes`.
     """
     workdir = Path(spec.workdir)
     try:
-        workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(workdir)
         output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_files(ports, workdir, spec.files, spec.file_mode)
-        return ports.processes.spawn(spec.argv, env=env, cwd=workdir, output=output, umask=0o077)
+        if within is None:
+            return ports.processes.spawn(spec.argv, env=env, cwd=workdir, output=output, umask=UMASK)
+        _must_be_there(spec.argv[0], env)
+        if within.confinement.user is not None:
+            engine_user.give(workdir, within.confinement.user)
+        argv = within.confinement.argv(spec.argv, within.group)
+        return ports.processes.spawn(argv, env=env, cwd=workdir, output=output, umask=UMASK)
     except OSError as error:
         why = error.strerror or str(error)
         raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
+
+
+def _must_be_there(program: str, env: Mapping[str, str]) -> None:
+    """Said before anything is started, as the system says it."""
+    if shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+        code = errno.EACCES if Path(program).is_file() else errno.ENOENT
+        raise OSError(code, os.strerror(code))
 
 
 def mirror(spec: LaunchSpec) -> None:
@@ -97,7 +132,7 @@ def grown(processes: Processes, tree: Tree) -> Tree:
         return tree
     seen = {*processes.descendants(tree.root), *processes.session(tree.root)}
     kept = {each for each in tree.members if processes.is_alive(each)}
-    return Tree(tree.marker, tree.root, frozenset(seen | kept))
+    return replace(tree, members=frozenset(seen | kept))
 
 
 def everyone(tree: Tree) -> frozenset[Identity]:
@@ -106,12 +141,18 @@ def everyone(tree: Tree) -> frozenset[Identity]:
 
 
 def living(processes: Processes, tree: Tree) -> frozenset[Identity]:
-    """Everything of the tree that lives: by identity, by session, by marker, and the children of all these."""
-    found = set(tree.members) | set(processes.marked(MARKER, tree.marker))
+    """Everything of the tree that lives: by identity, session, marker and group, and the children of all these."""
+    found = set(tree.members) | set(processes.marked(MARKER, tree.marker)) | _in_group(processes, tree)
     if tree.root is not None:
         found |= {tree.root, *processes.session(tree.root)}
     found |= {child for each in tuple(found) for child in processes.descendants(each)}
     return frozenset(each for each in found if processes.is_alive(each))
+
+
+def _in_group(processes: Processes, tree: Tree) -> set[Identity]:
+    """However they forked, and whatever they wrote over their environment."""
+    pids = () if tree.group is None else control_group.pids(tree.group)
+    return {each for pid in pids if (each := processes.identify(pid)) is not None}
 
 
 async def end(ports: Ports, tree: Tree, grace_seconds: float) -> None:
@@ -122,6 +163,8 @@ async def end(ports: Ports, tree: Tree, grace_seconds: float) -> None:
     ending = _Ending(ports, tree, grace_seconds)
     while not await ending.look():
         await ports.clock.sleep(ending.pause_seconds())
+    if tree.group is not None:
+        control_group.remove(tree.group)
 
 
 class _Ending:
@@ -158,6 +201,8 @@ class _Ending:
         self._asked |= new
 
     def _kill(self) -> None:
+        if self._tree.group is not None:
+            control_group.kill(self._tree.group)
         _send_all(self._ports.processes, self._known, signal.SIGKILL)
         if self._known and not self._said_stubborn and self._overdue():
             self._said_stubborn = True
