@@ -128,6 +128,8 @@ class Placed:
     """Where CANN is installed on this worker."""
     team: Team | None = None
     """None where one worker carries the instance alone."""
+    trust_remote_code: bool = False
+    """Whether the engine may run code that came with the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,7 @@ def _decided(placed: Placed, given: Asked) -> Decided:
         reasoning_key=reasoning_key(placed.facts, values),
         ports=Ports.of(placed.port, placed.more_ports),
         world_size=max(len(placed.devices), 1),
+        trust_remote_code=placed.trust_remote_code,
     )
 
 

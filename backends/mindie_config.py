@@ -83,6 +83,7 @@ class Decided(NamedTuple):
     """The family below `models` for which thinking is told apart from the answer."""
     nodes: int = 1
     """How many workers share the instance."""
+    trust_remote_code: bool = False
     address: str = LOOPBACK
     """Where it listens; of several workers each must reach the others."""
 
@@ -155,7 +156,7 @@ def _decided(decided: Decided) -> dict[str, Any]:
         f"{MODEL}.modelName": decided.name,
         f"{MODEL}.modelWeightPath": decided.weights,
         f"{MODEL}.worldSize": decided.world_size,
-        f"{MODEL}.trustRemoteCode": False,
+        f"{MODEL}.trustRemoteCode": decided.trust_remote_code,
     }
 
 

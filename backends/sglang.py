@@ -143,6 +143,7 @@ def flags(placed: Placed, values: Mapping[str, OptionValue]) -> dict[str, Option
         "cuda-graph-max-bs": graph,
         "enable-metrics": True,
         **({"context-length": placed.context_length} if placed.context_length else {}),
+        **({"trust-remote-code": True} if placed.trust_remote_code else {}),
     }
 
 

@@ -105,7 +105,7 @@ class Vllm:
     def launch(self, placed: Placed) -> LaunchSpec:
         values = _read(placed.options)
         own = {name: value for name, value in values.items() if name not in _OURS and not _is_unset(name, value)}
-        forced = {**self._settled(placed, values), **_told(placed, values), **_together(placed.team)}
+        forced = {**self._settled(placed, values), **_told(placed, values), **_together(placed.team), **_trust(placed)}
         decided = {**self.by_device(placed, values), **own, **self.above(placed, values), **forced}
         name, port = placed.model_name, placed.port
         ours: dict[str, OptionValue] = {"served-model-name": name, "host": "127.0.0.1", "port": port}
@@ -182,6 +182,10 @@ def _together(team: Team | None) -> dict[str, OptionValue]:
         "master-port": team.port,
     }
     return made | ({"headless": True} if team.rank else {})
+
+
+def _trust(placed: Placed) -> dict[str, OptionValue]:
+    return {"trust-remote-code": True} if placed.trust_remote_code else {}
 
 
 def _reached_at(team: Team | None) -> dict[str, str]:

@@ -374,6 +374,8 @@ class LaunchSpec:
     mirrors: Mapping[str, str] = field(default_factory=dict)
     """Directory below `workdir` -> another one. It gets copies of its small files and links to the rest; `files` may
     lie among them."""
+    leaves_out: tuple[str, ...] = ()
+    """How names end, in lower case, that a mirror does not get."""
     shared_memory: tuple[str, ...] = ()
     """Patterns of what the engine may leave in /dev/shm."""
 

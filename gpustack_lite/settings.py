@@ -79,6 +79,8 @@ class Settings(BaseSettings):
     probe_seconds: float = Field(30.0, gt=0)
     probe_deadline_seconds: float = Field(30.0, gt=0)
     reasoning: Literal["reasoning_content", "reasoning", "both"] = "reasoning_content"
+    media_hosts: tuple[str, ...] = ()
+    """Hosts (host, host:port or scheme://host:port) that engines may fetch pictures, sounds and videos from."""
     cors_origins: tuple[Origin, ...] = ()
     tls_port: int | None = Field(None, ge=0, le=65535)
     tls_cert: Path | None = None

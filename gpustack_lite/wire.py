@@ -193,6 +193,8 @@ class AssignedInstance(Wire):
     device_layers: int | None = None
     """How many layers lie on the device where an engine splits them between it and RAM."""
     engine_key: str
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
     restart_limit: int = 5
     stuck_attempt: int = 0
     """Its engine is to be ended if it is of this attempt or an earlier one: gateways found that it answers nothing."""

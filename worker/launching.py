@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends import registry
+from backends import registry, trust
 from backends.base import Backend, Mate, Placed, Renames, Team
 from backends.echo import stand_in
 from gpustack_lite.domain import BackendVersion, Claim, LaunchSpec
@@ -50,7 +50,10 @@ def launch(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, t
     check_model_env(assigned.env)
     prepared.backend.check(assigned.options, assigned.env)
     placed = _placed(workshop, assigned, prepared, taken)
-    real = prepared.backend.launch(placed)
+    refusal = trust.refuse_pickle(prepared.backend, prepared.facts, assigned.options)
+    if refusal is not None and not assigned.allow_pickle:
+        raise refusal
+    real = trust.launch(prepared.backend, placed)
     runs = _in_place_of(workshop, placed, prepared.backend) if prepared.simulated else real
     marker = marker_value(workshop.worker_uid, assigned.id)
     if prepared.version.source == "image" and not prepared.simulated:
@@ -100,6 +103,7 @@ def _placed(workshop: Workshop, assigned: AssignedInstance, prepared: Prepared, 
         texts=prepared.texts,
         ascend_root=IMAGE_ASCEND_ROOT if prepared.version.source == "image" else str(workshop.settings.ascend_root),
         team=taken.team,
+        trust_remote_code=assigned.trust_remote_code,
     )
 
 

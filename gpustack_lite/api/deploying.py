@@ -5,6 +5,7 @@ from typing import Any
 
 from backends import registry
 from backends.base import Want
+from backends.trust import refuse_pickle
 from gpustack_lite.api import routing, rules, seeing, specs
 from gpustack_lite.api.asking import ask_workers
 from gpustack_lite.api.context import Context
@@ -61,7 +62,7 @@ async def become(
     after = body.model_dump()
     if any(
         after[name] != before[name]
-        for name in ("source", "source_revision", "include", "backend", "options", "placement")
+        for name in ("source", "source_revision", "include", "backend", "options", "placement", "allow_pickle")
     ):
         await _must_suit_its_files(context, body)
     async with context.db.write() as session:
@@ -108,6 +109,8 @@ async def _must_suit_its_files(context: Context, body: ModelCreate) -> None:
         offered = nodes.runnable(await workers.all_rows(session))
     backend = await specs.backend_named(context, body.backend) or registry.choose(facts, body.source, there, offered)
     backend.check(body.options, body.env)
+    if not body.allow_pickle and (refused := refuse_pickle(backend, facts, body.options)):
+        raise refused
     try:
         backend.estimates(facts, Want(body.options, there, len(body.placement.devices) or None))
     except Refusal as refused:

@@ -19,7 +19,10 @@ from gpustack_lite.db.tables import Model
 from gpustack_lite.errors import NotFound, Refusal
 from gpustack_lite.hub import sources
 
-LAUNCH_FIELDS = ("source", "source_revision", "include", "backend", "backend_version", "options", "env", "placement")
+LAUNCH_FIELDS = (
+    *("source", "source_revision", "include", "backend", "backend_version", "options", "env", "placement"),
+    *("trust_remote_code", "allow_pickle"),
+)
 """A change of one of these makes new instances; any other is taken up by those that run."""
 SPEC_FIELDS = ("name", "replicas", "autoscale", "restart_limit", "serving", *LAUNCH_FIELDS)
 _PATCHABLE = frozenset(ModelCreate.model_fields)

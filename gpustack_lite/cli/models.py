@@ -60,6 +60,8 @@ def deploy(
     apart: Annotated[bool, typer.Option("--apart", help=say("help_apart"))] = False,
     share_chips: Annotated[bool, typer.Option("--share-chips", help=say("help_share_chips"))] = False,
     priority: Annotated[int, typer.Option(min=-1000, max=1000, help=say("help_priority"))] = 0,
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help=say("help_trust_code"))] = False,
+    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help=say("help_allow_pickle"))] = False,
     queue_length: serving.QueueLength = None,
     queue_seconds: serving.QueueSeconds = None,
     in_flight_per_replica: serving.InFlight = None,
@@ -80,6 +82,7 @@ def deploy(
     body: dict[str, Any] = {"name": name, "source": source, "replicas": replicas_of(replicas)}
     body |= {"source_revision": revision, "include": include or []}
     body |= {"backend": backend, "backend_version": backend_version}
+    body |= {"trust_remote_code": trust_remote_code, "allow_pickle": allow_pickle}
     body |= {"options": options_of(option or []), "env": labels_of(env or [], "--env")}
     body["placement"] = {
         "strategy": strategy.value,

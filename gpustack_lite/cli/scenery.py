@@ -77,7 +77,12 @@ def subject_of(body: Mapping[str, Any], nodes: Sequence[Node], known: ModelFacts
     backend.check(options, {})
     picked = len((body.get("placement") or {}).get("devices") or ()) or None
     name, there = str(named or backend.name), extent([each.kind for each in node.devices] for node in nodes)
-    return Subject(str(body["source"]), read, backend, name, options, devices, picked, extent=there)
+    return Subject(
+        *(str(body["source"]), read, backend, name, options, devices, picked),
+        extent=there,
+        trust_remote_code=body.get("trust_remote_code") is True,
+        allow_pickle=body.get("allow_pickle") is True,
+    )
 
 
 def _named(name: object) -> Backend | None:

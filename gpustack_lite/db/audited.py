@@ -45,7 +45,8 @@ AUDITED: Mapping[type[SQLModel], Audited] = {
         "name",
         (
             *("name", "source", "source_revision", "include", "backend", "backend_version", "replicas", "options"),
-            *("env", "placement", "restart_limit", "stopped", "asleep", "serving", "access", "autoscale", "generation"),
+            *("env", "placement", "trust_remote_code", "allow_pickle"),
+            *("restart_limit", "stopped", "asleep", "serving", "access", "autoscale", "generation"),
         ),
     ),
     tables.ModelRouteRow: Audited("model_route", "name", ("name", "targets", "fallback", "access")),

@@ -170,6 +170,10 @@ class Model(SQLModel, table=True):
     """The branch, tag or commit of a hub's repository; None is the hub's default."""
     include: list[str] = Field(default_factory=list, sa_type=JSON)
     """Patterns of the files that are wanted of a repository; empty: what the backend needs."""
+    trust_remote_code: bool = False
+    """An administrator lets the engine run code that came with the model."""
+    allow_pickle: bool = False
+    """An administrator lets the engine read weights whose format can hold code."""
     generation: int = 1
     launch_generation: int = 1
     created_by: int | None = None

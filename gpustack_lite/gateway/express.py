@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gpustack_lite.domain import Spelling
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import bodies, media, naming, requests, splicing, tokens
+from gpustack_lite.gateway import bodies, media, media_urls, naming, requests, splicing, tokens
 from gpustack_lite.gateway.answers import Field
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Head
@@ -103,7 +103,7 @@ class Express:
         plan = self._plan(credential, path, asked.model)
         if plan is None or self._turns.lines or not self.uploads.has_room(size):
             return None
-        if plan.reads is not None and splicing.is_misspelt(body, plan.reads):
+        if media_urls.may_name(body) or (plan.reads is not None and splicing.is_misspelt(body, plan.reads)):
             return None
         ask = Ask(credential, path, size, asked.most_tokens, asked.is_stream, body)
         place = self._turns.take(plan.routes, ask)

@@ -5,11 +5,22 @@ waited for, await nothing; before what asks asyncio for the current task (`timeo
 Awaiting a future, an Event or a Lock needs no such word: the run becomes a task by itself.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.gateway import anthropic, bodies, dialects, forms, naming, requests, splicing, token_counting
+from gpustack_lite.gateway import (
+    anthropic,
+    bodies,
+    dialects,
+    forms,
+    media_urls,
+    naming,
+    requests,
+    splicing,
+    token_counting,
+)
 from gpustack_lite.gateway.anthropic.rewriters import Passed
 from gpustack_lite.gateway.bodies import Asked, Piece
 from gpustack_lite.gateway.call import Call
@@ -108,6 +119,7 @@ class Inference:
         limiter: Limiter,
         turns: Turns,
         reasoning: Wanted = "reasoning_content",
+        media_hosts: Collection[media_urls.Host] = frozenset(),
     ) -> None:
         self.table = self._table = table
         self.gate = self._gate = gate
@@ -119,6 +131,7 @@ class Inference:
         self.limiter = self._limiter = limiter
         self.turns = self._turns = turns
         self.reasoning = self._reasoning = reasoning
+        self._media_hosts = media_hosts
         self.now = ledger.clock.monotonic
         self._dialects = Dialects()
 
@@ -176,6 +189,7 @@ class Inference:
         body = await upload.read()
         asked = bodies.read(body)
         entry.asks_for(asked.model, is_stream=asked.is_stream)
+        media_urls.check(body, self._media_hosts)
         is_ours = asked.is_stream and call.path in ENDS_WITH_DONE and not asked.wants_usage
         pieces: list[Piece] = bodies.with_usage_asked(body, asked) if is_ours else [body]
         ask = Ask(credential, call.path, len(body), asked.most_tokens, asked.is_stream, body)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from uvicorn import Config
 
-from gpustack_lite.gateway import speeds, spending
+from gpustack_lite.gateway import media_urls, speeds, spending
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
@@ -126,6 +126,7 @@ class Parts:
                 limiter=self.limiter,
                 turns=self.turns,
                 reasoning=settings.reasoning,
+                media_hosts=media_urls.hosts(settings.media_hosts),
             ),
             listing=Listing(self.table, gate, catch_up),
             relaying=self.relaying,

@@ -45,10 +45,16 @@ def facts_of_config(content: Mapping[str, Any], path: str) -> ModelFacts:
         expert_count=config.whole("experts") or 0,
         experts_per_token=config.whole("experts_per_token") or 0,
         vision_head_count=_vision_heads(config),
-        runs_code=isinstance(content.get("auto_map"), dict),
+        runs_code=_names_code(content),
         unknown=tuple(name for name in _NEEDED if config.whole(name) is None),
     )
     return _with_cache(facts)
+
+
+def _names_code(content: Mapping[str, Any]) -> bool:
+    """Engines look for `auto_map` in the configuration of a model's parts too."""
+    parts = (content, *(each for each in content.values() if isinstance(each, dict)))
+    return any(part.get("auto_map") for part in parts)
 
 
 def _with_cache(facts: ModelFacts) -> ModelFacts:

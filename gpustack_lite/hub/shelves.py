@@ -19,7 +19,9 @@ from gpustack_lite.hub.tensor_roles import groups_of
 
 T = TypeVar("T")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
-OTHER_WEIGHTS = (".onnx", ".onnx_data", ".om", ".npz", ".ckpt", ".nemo")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".nemo")
+"""What is usually read by unpickling, which can run code; what CTranslate2 calls .bin is none."""
+OTHER_WEIGHTS = (".onnx", ".onnx_data", ".om", ".npz", ".ckpt", ".nemo", ".pkl", ".pickle")
 """Of models that no reader of ours opens: their sizes are still something."""
 PIPELINE = "model_index.json"
 POOLS = "modules.json"
@@ -132,7 +134,8 @@ def _weighed(shelf: Shelf, facts: ModelFacts, weights: Sequence[str], reads_head
     safe = [name for name in weights if name.endswith(".safetensors")]
     held = safe or weights
     size = sum(shelf.size(name) for name in held)
-    pickled = not safe and any(name.endswith(WEIGHTS) for name in weights)
+    is_python = facts.architecture != speech.WHISPER
+    pickled = is_python and not safe and any(name.lower().endswith(PICKLES) for name in weights)
     facts = replace(facts, size_bytes=size, download_bytes=size or None, has_pickle=pickled)
     if safe and reads_headers and "config.json" not in facts.unknown:
         return _with_headers(shelf, facts, safe)

@@ -86,6 +86,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The request's body is not a JSON object: send an object with the field model.",
         "请求体不是 JSON 对象：请发送包含 model 字段的对象。",
     ),
+    "media_url_refused": (
+        "{address} would be fetched by the engine, from within this network: send the content itself "
+        "(data:image/png;base64,...), or let an administrator name its host in the setting media_hosts.",
+        "引擎会从本网络内部抓取 {address}：请直接发送内容（data:image/png;base64,...），"
+        "或请管理员将该主机加入 media_hosts 设置。",
+    ),
     "body_repeats_key": (
         "The request's body names {key} more than once: name it once.",
         "请求体中 {key} 出现多次：请只保留一个。",

@@ -290,6 +290,14 @@ gpustack-lite 在 NPU、GPU 和 CPU 上提供模型服务：一个软件包、�
         "Small replicas may share an Ascend chip, where the engine can.",
         "在引擎支持时，允许小副本共享一个昇腾芯片。",
     ),
+    "help_trust_code": (
+        "Let the engine run code that came with the model. Read it first: it can do what the engine can.",
+        "允许引擎执行模型自带的代码。请先阅读代码：它能做引擎能做的一切。",
+    ),
+    "help_allow_pickle": (
+        "Let the engine read pickled weights (.bin, .pt), which can run code.",
+        "允许引擎读取 pickle 格式的权重（.bin、.pt），加载时可能执行代码。",
+    ),
     "help_priority": (
         "Who is placed first when several wait; nothing that runs is ended.",
         "多个副本等待时谁先放置；不会结束正在运行的实例。",

@@ -17,12 +17,31 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "尚未读取 {source} 的文件：所需资源以后端声明为准。",
     ),
     "model_runs_code": (
-        "config.json names code of its own (auto_map): engines run it only when told to trust it.",
-        "config.json 指定了自带代码（auto_map）：只有明确信任时引擎才会执行。",
+        "config.json names code of its own (auto_map). The engine is given the model without it; if it cannot do "
+        "without, an administrator who has read that code sets trust_remote_code.",
+        "config.json 指定了自带代码（auto_map）。引擎得到的模型目录不含这些代码；若引擎必须使用，"
+        "请由读过该代码的管理员设置 trust_remote_code。",
+    ),
+    "model_code_trusted": (
+        "The engine runs code that came with the model (trust_remote_code): whoever wrote it can do what the engine "
+        "can.",
+        "引擎会执行模型自带的代码（trust_remote_code）：代码作者可以做引擎能做的一切。",
     ),
     "model_has_pickle": (
-        "The weights are pickled (.bin): loading them can run code. Prefer safetensors.",
-        "权重为 pickle 格式（.bin）：加载时可能执行代码，建议使用 safetensors。",
+        "The weights are pickled (.bin, .pt): loading them can run code, and an administrator allowed it "
+        "(allow_pickle). Prefer safetensors.",
+        "权重为 pickle 格式（.bin、.pt）：加载时可能执行代码，管理员已允许（allow_pickle）。建议使用 safetensors。",
+    ),
+    "model_pickle_not_allowed": (
+        "The weights in {path} are pickled (.bin, .pt): loading them can run code. Use a repository with safetensors, "
+        "or let an administrator set allow_pickle on the model.",
+        "{path} 中的权重为 pickle 格式（.bin、.pt）：加载时可能执行代码。"
+        "请改用含 safetensors 的仓库，或由管理员在模型上设置 allow_pickle。",
+    ),
+    "option_needs_pickle": (
+        "{option} makes the engine read pickled weights, which can run code: leave it out, or let an administrator set "
+        "allow_pickle on the model.",
+        "{option} 会让引擎读取 pickle 格式的权重，可能执行代码：请去掉该选项，或由管理员在模型上设置 allow_pickle。",
     ),
     "facts_incomplete": (
         "The model's files do not say: {missing}. The estimate may be off.",

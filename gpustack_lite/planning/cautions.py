@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from backends.base import Warns
 from backends.compatibility import Host, verdict
+from backends.trust import refuse_pickle
 from gpustack_lite.domain import Device, ModelFacts, Params, Sentence
 from gpustack_lite.errors import Refusal
 from gpustack_lite.planning.subject import Subject
@@ -24,11 +25,14 @@ _ENGINES_READ: dict[str, frozenset[str]] = {
 def cautions(subject: Subject, devices: Iterable[Device], workers: Iterable[Node] = ()) -> tuple[Sentence, ...]:
     """`devices` and `workers` are those it would get, or all that there are where it gets none."""
     facts = subject.facts
+    trusted = (Sentence("model_code_trusted"),) if subject.trust_remote_code else ()
     if facts is None:
-        return (Sentence("facts_unknown", {"source": subject.source}),) if subject.backend.needs_facts else ()
+        unknown = (Sentence("facts_unknown", {"source": subject.source}),) if subject.backend.needs_facts else ()
+        return (*trusted, *unknown)
     chips = sorted({device.chip for device in devices})
     return (
-        *_of_files(facts),
+        *trusted,
+        *_of_files(facts, subject),
         *_of_engine(subject, facts),
         *_of_backend(subject, facts, chips),
         *_of_chips(facts, subject, chips),
@@ -48,11 +52,12 @@ def _of_disk(facts: ModelFacts, source: str, workers: Iterable[Node]) -> Iterato
         yield Sentence("download_exceeds_disk", params)
 
 
-def _of_files(facts: ModelFacts) -> Iterator[Sentence]:
-    if facts.runs_code:
+def _of_files(facts: ModelFacts, subject: Subject) -> Iterator[Sentence]:
+    if facts.runs_code and not subject.trust_remote_code:
         yield Sentence("model_runs_code")
-    if facts.has_pickle:
-        yield Sentence("model_has_pickle")
+    refused = refuse_pickle(subject.backend, facts, subject.options)
+    if refused is not None:
+        yield Sentence("model_has_pickle") if subject.allow_pickle else refused.sentence
     if facts.unknown:
         yield Sentence("facts_incomplete", {"missing": ", ".join(facts.unknown)})
     if facts.format == "hf" and facts.weights_from == "config":

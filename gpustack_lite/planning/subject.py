@@ -35,6 +35,8 @@ class Subject:
     """As `Want.build_kinds`."""
     extent: Extent = field(default_factory=Extent)
     """As `Want.extent`."""
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
 
     def estimates(self) -> tuple[Estimate, ...]:
         """With what earlier loads of the same taught.

@@ -280,6 +280,8 @@ def _estimate(snapshot: Snapshot, found: OfModel) -> None:
         snapshot.lessons,
         kinds,
         there,
+        model.trust_remote_code,
+        model.allow_pickle,
     )
     found.refusals = _by_name(snapshot, _refusals(snapshot, found))
     found.estimates = _fewest_workers_first(found.subject.estimates())
@@ -442,6 +444,8 @@ def placed(snapshot: Snapshot, asked: Asked, placement: Placement) -> Place:
         "context_length": estimate.context_length,
         "device_layers": estimate.device_layers,
         "restart_limit": asked.model.restart_limit,
+        "trust_remote_code": asked.model.trust_remote_code,
+        "allow_pickle": asked.model.allow_pickle,
         **leads.assigned,
     }
     memory = (

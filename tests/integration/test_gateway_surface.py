@@ -88,6 +88,30 @@ async def test_a_key_sees_only_the_models_that_it_may_use(world: World) -> None:
     assert [each["id"] for each in answer.json()["data"]] == [NAME]
 
 
+# --- pictures: an engine fetches nothing that its clients choose
+
+
+def shows(address: str) -> dict[str, object]:
+    content = [{"type": "image_url", "image_url": {"url": address}}]
+    return {"model": "tiny", "messages": [{"role": "user", "content": content}]}
+
+
+@pytest.mark.parametrize("address", ["http://169.254.169.254/latest/meta-data/", "file:///etc/passwd"])
+async def test_an_address_of_a_picture_reaches_no_engine(world: World, address: str) -> None:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    answer = await world.client.post("/v1/chat/completions", json=shows(address), headers=headers)
+    assert (answer.status_code, error(answer)["code"]) == (400, "media_url_refused")
+    assert error(answer)["param"] == "messages[0].content[0].image_url.url"
+    assert world.engine.requests == []
+
+
+async def test_a_picture_itself_reaches_the_engine_as_it_was_sent(world: World) -> None:
+    headers, body = {"Authorization": f"Bearer {KEY}"}, shows("data:image/png;base64,iVBORw0KGgo=")
+    answer = await world.client.post("/v1/chat/completions", json=body, headers=headers)
+    assert answer.status_code == 200
+    assert json.loads(world.engine.requests[0].body) == body
+
+
 # --- A15: three different refusals
 
 

@@ -89,7 +89,7 @@ def mirror(spec: LaunchSpec) -> None:
     try:
         Path(spec.workdir).mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, source in spec.mirrors.items():
-            _mirror(Path(spec.workdir), name, Path(source))
+            _mirror(Path(spec.workdir), name, Path(source), spec.leaves_out)
     except OSError as error:
         why = error.strerror or str(error)
         raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
@@ -101,14 +101,15 @@ def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str], mode: in
         ports.disk.replace(_below(workdir, name), content.encode(), mode)
 
 
-def _mirror(workdir: Path, name: str, source: Path) -> None:
+def _mirror(workdir: Path, name: str, source: Path, leaves_out: tuple[str, ...]) -> None:
     """A directory of ours, made anew for each attempt: copies of small files, links to the rest of `source`."""
     folder = _below(workdir, name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o750, parents=True)
     folder.chmod(0o750)
     for entry in source.iterdir():
-        _copy_or_link(entry, folder / entry.name)
+        if not entry.name.lower().endswith(leaves_out or ("\0",)):
+            _copy_or_link(entry, folder / entry.name)
 
 
 def _copy_or_link(entry: Path, ours: Path) -> None:

@@ -205,6 +205,8 @@ class ModelCreate(Body):
     options: Annotated[dict[StrictStr, Any], Field(max_length=500)] = {}
     env: Annotated[dict[StrictStr, StrictStr], Field(max_length=500)] = {}
     placement: PlacementSpec = PlacementSpec()
+    trust_remote_code: StrictBool = False
+    allow_pickle: StrictBool = False
     restart_limit: Annotated[StrictInt, Field(ge=0, le=1000)] | None = None
     serving: ServingSpec = ServingSpec()
     access: AccessSpec | None = None

@@ -189,6 +189,9 @@ class ModelShape(Shape):
     options: dict[str, Any]
     env: dict[str, str]
     placement: dict[str, Any]
+    trust_remote_code: bool
+    allow_pickle: bool
+    trusts_remote_code: bool
     restart_limit: int
     stopped: bool
     asleep: bool

@@ -360,6 +360,30 @@ async def test_a_refusal_of_yesterday_is_asked_about_again(
     assert answer.status_code == 201
 
 
+@pytest.mark.parametrize(("allowed", "status"), [(False, 400), (True, 201)])
+async def test_pickled_weights_are_an_administrators_decision(
+    api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, allowed: bool, status: int
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 5.0)
+    await api.add(a_worker(1))
+    body = FILE | {"backend": "llama_cpp", "allow_pickle": allowed}
+    pickled = facts().model_copy(update={"facts": {**(facts().facts or {}), "has_pickle": True}})
+    answer, _ = await asyncio.gather(client.post(MODELS, json=body), answer_as_workers(api, pickled))
+    assert answer.status_code == status
+    if status == 400:
+        assert (answer.json()["error"]["code"], answer.json()["error"]["param"]) == (
+            "model_pickle_not_allowed",
+            "allow_pickle",
+        )
+
+
+async def test_whom_a_model_trusts_is_shown_and_makes_new_instances(client: httpx.AsyncClient) -> None:
+    made = (await client.post(MODELS, json=ECHO)).json()
+    assert (made["trust_remote_code"], made["trusts_remote_code"], made["allow_pickle"]) == (False, False, False)
+    answer = (await client.patch(f"{MODELS}/m", json={"trust_remote_code": True})).json()
+    assert (answer["trust_remote_code"], answer["trusts_remote_code"], answer["launch_generation"]) == (True, True, 2)
+
+
 @pytest.mark.parametrize("workers", [[], [a_worker(1, state="silent")]], ids=["no worker", "a silent one"])
 async def test_without_a_living_worker_nobody_waits(api: Api, client: httpx.AsyncClient, workers: list[Worker]) -> None:
     for worker in workers:

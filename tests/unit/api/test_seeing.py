@@ -101,10 +101,20 @@ async def test_a_manager_scales_and_stops_and_changes_nothing_of_the_host(room: 
     assert (await room.max.post(f"{MODELS}/closed/stop")).json()["stopped"] is True
     log = await room.max.get(f"/api/v1/instances/{room.closed_instance}/logs")
     assert (log.status_code, log.json()["error"]["code"]) == (409, "instance_not_placed")
-    for field, value in (("env", {"A": "b"}), ("options", {}), ("access", None), ("placement", {"priority": 1})):
+    for field, value in (
+        ("env", {"A": "b"}),
+        ("options", {}),
+        ("access", None),
+        ("placement", {"priority": 1}),
+        *TRUST,
+    ):
         answer = await room.max.patch(f"{MODELS}/closed", json={field: value})
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "field_admin_only"), field
     assert (await room.max.delete(f"{MODELS}/closed")).status_code == 403
+
+
+TRUST = (("trust_remote_code", True), ("allow_pickle", True), ("source", "huggingface:evil/model"))
+"""Who may not decide whom to trust must not change whom it is about either."""
 
 
 async def denied(api: Api) -> dict[str, tuple[str, ...]]:

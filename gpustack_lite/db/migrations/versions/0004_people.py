@@ -47,6 +47,8 @@ def _people() -> None:
 
 def _access() -> None:
     op.add_column("models", sa.Column("access", sa.JSON(), nullable=True))
+    for decision in ("trust_remote_code", "allow_pickle"):
+        op.add_column("models", sa.Column(decision, sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("model_routes", sa.Column("access", sa.JSON(), nullable=True))
     op.create_table(
         "model_revisions",

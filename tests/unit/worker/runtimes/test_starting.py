@@ -63,3 +63,12 @@ def test_nothing_is_written_elsewhere(name: str, tmp_path: Path) -> None:
 def test_a_model_that_is_gone_is_a_reason(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="engine_cannot_start"):
         begin(spec(tmp_path, mirrors={"model": str(tmp_path / "gone")}), tmp_path)
+
+
+def test_a_copy_of_a_model_leaves_its_code_out(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    for name in ("config.json", "modeling_x.py", "evil.PY", "native.so", "a.safetensors"):
+        (model / name).write_text("x")
+    begin(spec(tmp_path, mirrors={"model": str(model)}, leaves_out=(".py", ".so")), tmp_path)
+    assert sorted(path.name for path in (tmp_path / "work" / "model").iterdir()) == ["a.safetensors", "config.json"]
