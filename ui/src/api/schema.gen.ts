@@ -1710,6 +1710,16 @@ export interface components {
              *     }
              */
             placement: components["schemas"]["PlacementSpec"];
+            /**
+             * Trust Remote Code
+             * @default false
+             */
+            trust_remote_code: boolean;
+            /**
+             * Allow Pickle
+             * @default false
+             */
+            allow_pickle: boolean;
             /** Restart Limit */
             restart_limit?: number | null;
             /**
@@ -2402,6 +2412,16 @@ export interface components {
              *     }
              */
             placement: components["schemas"]["PlacementSpec"];
+            /**
+             * Trust Remote Code
+             * @default false
+             */
+            trust_remote_code: boolean;
+            /**
+             * Allow Pickle
+             * @default false
+             */
+            allow_pickle: boolean;
             /** Restart Limit */
             restart_limit?: number | null;
             /**
@@ -2502,6 +2522,12 @@ export interface components {
             placement: {
                 [key: string]: unknown;
             };
+            /** Trust Remote Code */
+            trust_remote_code: boolean;
+            /** Allow Pickle */
+            allow_pickle: boolean;
+            /** Trusts Remote Code */
+            trusts_remote_code: boolean;
             /** Restart Limit */
             restart_limit: number;
             /** Stopped */
