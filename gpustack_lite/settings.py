@@ -1,5 +1,6 @@
 """Every setting with its default; order: command line > environment (GPUSTACK_LITE_*) > --config FILE > default."""
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,6 +42,10 @@ class Settings(BaseSettings):
     log_level: str = "info"
     lang: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    base_path: str = Field("", pattern=r"^(/[A-Za-z0-9._~-]+)*$")
+    """Where a reverse proxy shows the platform, such as /ai: the console's cookie is sent there alone."""
 
     # server
     grace_seconds: float = 60.0
@@ -126,6 +131,14 @@ class Settings(BaseSettings):
     log_file_bytes: int = 32 * 1024**2
     log_files_kept: int = 3
     attempts_kept: int = 10
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """One with bits set behind its mask is refused: the wider network is not what its writer meant."""
+        for each in given:
+            ipaddress.ip_network(each)
+        return given
 
     @field_validator("tls_cert", "tls_key", "secret_key_file")
     @classmethod

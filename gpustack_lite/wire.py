@@ -11,6 +11,8 @@ from gpustack_lite.recipes import Recipe
 
 ADDRESS_HEADER = "x-gpustack-client"
 """Set by the gateway on what it relays, overwriting what a client sent: the client's address."""
+SCHEME_HEADER = "x-gpustack-scheme"
+"""Set by the gateway likewise: `https` where the client, or the trusted proxy before it, speaks TLS, else `http`."""
 
 
 class Wire(BaseModel):

@@ -24,6 +24,8 @@ function gzipSiblings(): Plugin {
 }
 
 export default defineConfig({
+  // relative, for a console below another path than / (src/base.ts)
+  base: "./",
   plugins: [react(), gzipSiblings()],
   build: {
     outDir: OUT,

@@ -13,7 +13,7 @@ from starlette.types import Scope
 from gpustack_lite.errors import Refusal
 
 POLICY = (
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; "
+    "default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 """No inline script and no style element: the console sets styles through the DOM only (docs/console.md)."""
@@ -21,6 +21,7 @@ NOT_THE_CONSOLE = frozenset(
     {"api", "v1", "v2", "v1-openai", "docs", "redoc", "openapi.json", "swagger.json", "debug", "metrics", "slots"}
 )
 """APIs, and where programs look for what other servers tell without asking who it is: a page there would say yes."""
+INDEX = "index.html"
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>gpustack-lite</title>
 <h1>The console is not built</h1>
@@ -61,22 +62,24 @@ class Console:
         if found is None:
             return _page(_NOT_BUILT, 200 if not wanted else 404)
         content = await asyncio.to_thread(found.path.read_bytes)
+        if found.path.name == INDEX:
+            content = from_where_it_is_asked(content, request.scope["path"])
         return Response(content, media_type=media_type(self._name_of(found)), headers=self._headers(found))
 
     def find(self, wanted: str, gzip: bool) -> Found | None:
         """A file by its name, index.html for the addresses that the console makes up, None where nothing is built."""
         self._look_again()
-        name = wanted if wanted in self._files and not wanted.endswith(".gz") else "index.html"
-        if name == "index.html" and wanted.startswith("assets/"):
+        name = wanted if wanted in self._files and not wanted.endswith(".gz") else INDEX
+        if name == INDEX and wanted.startswith("assets/"):
             raise Refusal("no_such_path", status=404, path=f"/{wanted}")
-        if gzip and f"{name}.gz" in self._files:
+        if gzip and name != INDEX and f"{name}.gz" in self._files:
             return Found(self._files[f"{name}.gz"], is_gzipped=True)
         path = self._files.get(name)
         return None if path is None else Found(path, is_gzipped=False)
 
     def _look_again(self) -> None:
         try:
-            built_at = (self._root / "index.html").stat().st_mtime_ns
+            built_at = (self._root / INDEX).stat().st_mtime_ns
         except OSError:
             self._files, self._built_at = {}, None
             return
@@ -93,6 +96,12 @@ class Console:
         headers = {"Cache-Control": _IMMUTABLE if is_asset else "no-cache", "Vary": "Accept-Encoding"}
         headers["Content-Security-Policy"] = POLICY
         return headers | ({"Content-Encoding": "gzip"} if found.is_gzipped else {})
+
+
+def from_where_it_is_asked(page: bytes, path: str) -> bytes:
+    """Its files by relative addresses, so that a proxy may show the console below any path without a setting."""
+    up = b"../" * (path.count("/") - 1)
+    return page.replace(b'"./', b'"./' + up)
 
 
 def accepts_gzip(header: str) -> bool:

@@ -14,6 +14,7 @@ from gpustack_lite import acting
 from gpustack_lite.api.refusals import BodyTooLarge, respond
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Randomness
+from gpustack_lite.wire import SCHEME_HEADER
 
 MACHINE_PREFIXES = ("/api/agent/", "/api/gateway/")
 ANY_HOST = (*MACHINE_PREFIXES, "/v1/")
@@ -33,9 +34,14 @@ _REQUEST_ID = re.compile(r"^[A-Za-z0-9_.:-]{1,100}$")
 _SAFE_HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "cache-control": "no-store",
 }
+_ONLY_TLS = "max-age=31536000"
+"""HSTS, for a year; not for other names below this one, which may be anybody's."""
 
 
 class Door:
@@ -57,7 +63,7 @@ class Door:
         scope["request_id"] = given_id if _REQUEST_ID.match(given_id) else self._randomness.unique_id()
         limit = body_limit(scope["path"])
         refused = self._refuse(scope, headers, limit)
-        answer = _with_safe_headers(send, scope["request_id"])
+        answer = _with_safe_headers(send, scope["request_id"], is_https=headers.get(SCHEME_HEADER) == "https")
         if refused is not None:
             await respond(Request(scope), refused)(scope, receive, answer)
             return
@@ -164,13 +170,15 @@ def _bounded(receive: Receive, limit: int) -> Receive:
     return counted
 
 
-def _with_safe_headers(send: Send, request_id: str) -> Send:
+def _with_safe_headers(send: Send, request_id: str, *, is_https: bool) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.setdefault("x-request-id", request_id)
             for name, value in _SAFE_HEADERS.items():
                 headers.setdefault(name, value)
+            if is_https:
+                headers.setdefault("strict-transport-security", _ONLY_TLS)
         await send(message)
 
     return sending

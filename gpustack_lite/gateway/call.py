@@ -108,6 +108,10 @@ class Call:
         return self.door.client[0] if self.door.client else "unknown"
 
     @property
+    def is_tls(self) -> bool:
+        return self.door.scheme == "https"
+
+    @property
     def target(self) -> bytes:
         return self.head.target
 

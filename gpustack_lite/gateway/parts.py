@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from uvicorn import Config
 
-from gpustack_lite.gateway import media_urls, speeds, spending
+from gpustack_lite.gateway import media_urls, proxies, speeds, spending
 from gpustack_lite.gateway.app import Surface
 from gpustack_lite.gateway.balance import Balancer
 from gpustack_lite.gateway.control import CatchUp, CopyKeeper, RoutesPoll, StatusReporter, UsageCourier, UsageWriter
@@ -73,7 +73,9 @@ class Parts:
         self.table = RouteTable()
         self.balancer = Balancer(ports.clock.monotonic)
         self.freshness = Freshness(ports.clock.monotonic, settings.stale_keys_max_seconds)
-        self.relaying = Relaying(self.pool, server_socket, lambda: self.turns.is_server_away)
+        self.relaying = Relaying(
+            self.pool, server_socket, lambda: self.turns.is_server_away, proxies.parsed(settings.trusted_proxies)
+        )
         server = ServerClient(self.pool, lambda: self.relaying.target, data_dir / "run" / "gateway_token", ports.disk)
         gateway_id = f"gateway-{index}-{ports.randomness.unique_id()[:8]}"
         self.limiter = Limiter(ports.clock.monotonic, ports.clock.wall)

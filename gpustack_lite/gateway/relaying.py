@@ -8,6 +8,7 @@ from pathlib import Path
 from gpustack_lite.errors import Refusal
 from gpustack_lite.gateway import requests
 from gpustack_lite.gateway.call import Call, ClientGone
+from gpustack_lite.gateway.proxies import Proxies, Seen
 from gpustack_lite.ports import short_unix_path
 from gpustack_lite.relay.connection import Connection, Patience
 from gpustack_lite.relay.failures import UpstreamFailed
@@ -27,8 +28,15 @@ _SLOW_UPLOADS = "/api/agent/v1/logs/"
 
 
 class Relaying:
-    def __init__(self, pool: Pool, server_socket: Path, is_away: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        server_socket: Path,
+        is_away: Callable[[], bool] = lambda: False,
+        proxies: Proxies = Proxies(),  # noqa: B008  # frozen
+    ) -> None:
         self._pool = pool
+        self._proxies = proxies
         self._is_away = is_away
         self._socket = server_socket
         self._event_streams: set[asyncio.Task[None]] = set()
@@ -64,7 +72,7 @@ class Relaying:
     async def _whole(self, call: Call, body: bytes) -> Lent:
         """A write never goes out on a connection that the server may just have closed: it could not be repeated."""
         method = call.method.encode()
-        head = requests.to_server(call, method, len(body))
+        head = requests.to_server(call, self._seen(call), method, len(body))
         is_safe = call.method in _SAFE_METHODS
         return await self._pool.request(self.target, method, [head, body], may_reuse=is_safe, patience=PATIENCE)
 
@@ -72,7 +80,7 @@ class Relaying:
         method = call.method.encode()
         connection = await self._pool.connect(self.target, PATIENCE)
         length = call.content_length
-        connection.begin(method, [requests.to_server(call, method, length)], UPLOAD_PATIENCE)
+        connection.begin(method, [requests.to_server(call, self._seen(call), method, length)], UPLOAD_PATIENCE)
         pump = asyncio.create_task(_pump(call, connection, first, is_chunked=length is None))
         with contextlib.ExitStack() as undo:
             undo.callback(self._pool.drop, connection)
@@ -84,6 +92,9 @@ class Relaying:
                     pump.cancel()
             undo.pop_all()
         return self._pool.lend(self.target, connection)
+
+    def _seen(self, call: Call) -> Seen:
+        return self._proxies.look_behind(call.client_address, call.fields, is_tls=call.is_tls)
 
     async def _pass_on(self, call: Call, answer: Connection) -> None:
         length = None if answer.status in _NO_BODY else requests.length_of(answer.fields)

@@ -3,16 +3,19 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from gpustack_lite.gateway.proxies import Seen
 from gpustack_lite.relay import target
 from gpustack_lite.relay.heads import Field, end_to_end, serialise
-from gpustack_lite.wire import ADDRESS_HEADER, Endpoint
+from gpustack_lite.wire import ADDRESS_HEADER, SCHEME_HEADER, Endpoint
 
 _ADDRESS = ADDRESS_HEADER.encode()
+_SCHEME = SCHEME_HEADER.encode()
 _SAID_BY_PROXIES = frozenset(
     {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-port", b"x-forwarded-proto", b"x-real-ip"}
 )
 _NOT_FOR_ENGINES = _SAID_BY_PROXIES | {
     _ADDRESS,
+    _SCHEME,
     b"accept-encoding",  # a packed stream could not be counted
     b"api-key",
     b"authorization",
@@ -24,7 +27,7 @@ _NOT_FOR_ENGINES = _SAID_BY_PROXIES | {
     b"x-csrf-token",
     b"x-request-id",
 }
-_NOT_FOR_SERVER = _SAID_BY_PROXIES | {_ADDRESS, b"x-request-id"}
+_NOT_FOR_SERVER = _SAID_BY_PROXIES | {_ADDRESS, _SCHEME, b"x-request-id"}
 _FROM_ENGINES = frozenset(
     {b"content-type", b"content-encoding", b"content-disposition", b"cache-control", b"retry-after"}
 )
@@ -56,8 +59,6 @@ class Asker(Protocol):
     @property
     def shown_id(self) -> bytes: ...
     @property
-    def client_address(self) -> str: ...
-    @property
     def target(self) -> bytes: ...
 
 
@@ -85,8 +86,9 @@ def _around_the_id(given: Sequence[Field], endpoint: Endpoint, where: bytes) -> 
     return before + mark, after.removesuffix(b"0\r\n\r\n")
 
 
-def to_server(call: Asker, method: bytes, length: int | None) -> bytes:
-    fields = [(_ADDRESS, call.client_address.encode()), (b"x-request-id", call.shown_id)]
+def to_server(call: Asker, seen: Seen, method: bytes, length: int | None) -> bytes:
+    scheme = b"https" if seen.is_https else b"http"
+    fields = [(_ADDRESS, seen.address.encode()), (_SCHEME, scheme), (b"x-request-id", call.shown_id)]
     return serialise(method, call.target, fields + end_to_end(call.fields, drop=_NOT_FOR_SERVER), length=length)
 
 

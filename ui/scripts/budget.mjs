@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const folder = new URL("../../gpustack_lite/ui/", import.meta.url).pathname;
 const html = readFileSync(join(folder, "index.html"), "utf8");
-const loadedFirst = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((found) => found[1]);
+const loadedFirst = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((found) => found[1]);
 
 const gzipKb = (kind) =>
   loadedFirst

@@ -27,6 +27,9 @@ const queries = new QueryClient({
 });
 
 startLanguage();
+// its relative address would be read anew from wherever one goes
+const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+icon?.setAttribute("href", icon.href);
 const live = new Live(queries);
 const platform: Platform = { api: new Api(currentLanguage), queries, live, line: connect(live.hear) };
 const theme = createTheme({ primaryColor: "teal", fontSmoothing: true, cursorType: "pointer" });

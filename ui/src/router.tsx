@@ -9,6 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { BASE } from "./base";
 import { ModelsPage } from "./models/ModelsPage";
 import { Gate } from "./session/Gate";
 import { Shell } from "./shell/Shell";
@@ -58,7 +59,7 @@ const routes = [
   }),
 ] as const;
 
-export const router = createRouter({ routeTree: root.addChildren(routes) });
+export const router = createRouter({ routeTree: root.addChildren(routes), basepath: BASE || "/" });
 
 declare module "@tanstack/react-router" {
   interface Register {

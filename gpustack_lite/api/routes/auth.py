@@ -4,9 +4,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from gpustack_lite.api import accounts
-from gpustack_lite.api.addresses import client_address
+from gpustack_lite.api.addresses import client_address, is_https
 from gpustack_lite.api.auth import Account, CredentialFirst, Oneself
-from gpustack_lite.api.context import Ctx
+from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import SESSION_COOKIE, digest
 from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
@@ -41,7 +41,8 @@ async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
         max_age=int(context.settings.session_longest_hours * 3600),
         httponly=True,
         samesite="strict",
-        secure=_is_https(request),
+        secure=is_https(request),
+        path=cookie_path(context),
     )
     return answer
 
@@ -56,7 +57,9 @@ async def logout(signed_in: Account, request: Request, context: Ctx) -> Response
     context.signals.touch("credentials")
     await settle(context, digest(signed_in.shown.secret), is_valid=False)
     answer = Response(status_code=204)
-    answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
+    answer.delete_cookie(
+        SESSION_COOKIE, httponly=True, samesite="strict", secure=is_https(request), path=cookie_path(context)
+    )
     return answer
 
 
@@ -85,11 +88,12 @@ async def change_password(body: PasswordChange, signed_in: Account, request: Req
     return Response(status_code=204)
 
 
+def cookie_path(context: Context) -> str:
+    """Other programs behind the same proxy do not see the console's session."""
+    return f"{context.settings.base_path}/"
+
+
 def _shown_agent(request: Request) -> str | None:
     """What the client says of itself, as far as it can be shown."""
     said = "".join(char if char.isprintable() else " " for char in request.headers.get("user-agent", ""))
     return said[:LONGEST_AGENT] or None
-
-
-def _is_https(request: Request) -> bool:
-    return request.headers.get("x-forwarded-proto", request.scope["scheme"]) == "https"

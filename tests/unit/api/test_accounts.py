@@ -35,7 +35,7 @@ async def test_signing_in_answers_with_a_token_and_a_cookie_that_scripts_cannot_
 
 async def test_behind_tls_the_cookie_stays_within_tls(api: Api, admin: User) -> None:
     async with api.client() as client:
-        answer = await client.post(LOGIN, json=RIGHT, headers={"x-forwarded-proto": "https"})
+        answer = await client.post(LOGIN, json=RIGHT, headers={"x-gpustack-scheme": "https"})
     assert "Secure" in answer.headers["set-cookie"]
 
 

@@ -48,6 +48,14 @@ async def test_the_addresses_that_the_console_makes_up_are_its_first_page(
     assert answer.headers["cache-control"] == "no-cache"
 
 
+@pytest.mark.parametrize(("path", "up"), [("/", "./"), ("/models", "./"), ("/models/org/name", "./../../")])
+async def test_the_files_of_a_page_are_found_from_wherever_it_is_shown(
+    browser: httpx.AsyncClient, built: Path, path: str, up: str
+) -> None:
+    (built / "index.html").write_text('<script src="./assets/index-abc.js"></script>')
+    assert (await browser.get(path)).text == f'<script src="{up}assets/index-abc.js"></script>'
+
+
 async def test_nothing_of_another_host_and_no_inline_script_may_run(browser: httpx.AsyncClient) -> None:
     policy = (await browser.get("/")).headers["content-security-policy"]
     assert "default-src 'self'" in policy

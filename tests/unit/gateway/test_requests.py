@@ -1,6 +1,7 @@
 from dataclasses import dataclass, field
 
 from gpustack_lite.gateway import requests
+from gpustack_lite.gateway.proxies import Seen
 from gpustack_lite.wire import Endpoint
 
 ENDPOINT = Endpoint(instance_id=1, address="127.0.0.1:21000", engine_key="ek", served_name="m")
@@ -11,7 +12,6 @@ class Asked:
     fields: list[tuple[bytes, bytes]] = field(default_factory=list)
     path: str = "/v1/chat/completions"
     shown_id: bytes = b"id-1"
-    client_address: str = "1.2.3.4"
     target: bytes = b"/v1/chat/completions?beta=true"
     for_engines: dict[tuple[str, str, bytes], tuple[bytes, bytes]] = field(default_factory=dict)
 
@@ -23,6 +23,7 @@ SENT = [
     (b"cookie", b"gpustack_lite_session=secret"),
     (b"x-csrf-token", b"secret"),
     (b"x-gpustack-client", b"6.6.6.6"),
+    (b"x-gpustack-scheme", b"6.6.6.6"),
     (b"x-forwarded-for", b"6.6.6.6"),
     (b"connection", b"keep-alive"),
     (b"content-length", b"999"),
@@ -49,8 +50,9 @@ def test_an_engine_gets_its_own_key_and_nothing_of_the_clients() -> None:
 
 
 def test_the_server_gets_the_credential_and_the_address_that_we_saw() -> None:
-    said = lines(requests.to_server(Asked(SENT), b"POST", None))
+    said = lines(requests.to_server(Asked(SENT), Seen("1.2.3.4", is_https=True), b"POST", None))
     assert b"x-gpustack-client: 1.2.3.4" in said
+    assert b"x-gpustack-scheme: https" in said
     assert b"authorization: Bearer secret" in said
     assert b"cookie: gpustack_lite_session=secret" in said
     assert b"host: gpustack.example" in said

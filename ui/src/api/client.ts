@@ -1,5 +1,6 @@
 // Requests to the server this page came from: cookie for reading, CSRF token for writing, errors as ApiError.
 
+import { BASE } from "../base";
 import type { Entry, Listing } from "../live/listing";
 import type { Page } from "./types";
 
@@ -70,10 +71,12 @@ export class Api {
   /** The answer itself, for bodies that are read as they come. */
   async open(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { "Accept-Language": this.language(), ...(init.headers as Record<string, string>) };
-    const response = await fetch(path, { ...init, headers, cache: "no-store" }).catch((error: unknown) => {
-      if (error instanceof DOMException && error.name === "AbortError") throw error;
-      throw new ApiError(0, "");
-    });
+    const response = await fetch(`${BASE}${path}`, { ...init, headers, cache: "no-store" }).catch(
+      (error: unknown) => {
+        if (error instanceof DOMException && error.name === "AbortError") throw error;
+        throw new ApiError(0, "");
+      },
+    );
     if (!response.ok) throw new ApiError(response.status, await sentenceOf(response));
     return response;
   }

@@ -1,5 +1,6 @@
 // How a tab reaches the change stream: through the shared worker, or with a stream of its own where there is none.
 
+import { BASE } from "../base";
 import { type FromHub, Hub, type ToHub } from "./hub";
 
 export interface Line {
@@ -26,7 +27,7 @@ function shared(hear: (said: FromHub) => void): Line {
 }
 
 function own(hear: (said: FromHub) => void): Line {
-  const hub = new Hub("/api/v1/watch");
+  const hub = new Hub(`${BASE}/api/v1/watch`);
   const tab = { post: hear };
   return { open: (language) => hub.open(tab, language), close: () => hub.close(tab) };
 }

@@ -1,8 +1,9 @@
 // The shared worker that holds the hub; each tab is a port.
 
+import { BASE } from "../base";
 import { Hub, type Tab, type ToHub } from "./hub";
 
-const hub = new Hub("/api/v1/watch");
+const hub = new Hub(`${BASE}/api/v1/watch`);
 
 addEventListener("connect", (event) => {
   const port = (event as MessageEvent).ports[0];

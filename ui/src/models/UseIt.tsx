@@ -1,4 +1,5 @@
 import { useTranslation } from "react-i18next";
+import { platformAddress } from "../base";
 import { Command } from "../parts/Command";
 
 export function UseIt({ model }: { model: string }) {
@@ -6,7 +7,7 @@ export function UseIt({ model }: { model: string }) {
   return (
     <section>
       <h2>{t("model.useTitle")}</h2>
-      <Command label={t("model.useTitle")} text={curlFor(model, location.origin)} />
+      <Command label={t("model.useTitle")} text={curlFor(model, platformAddress())} />
       <p className="sentence">
         {t("model.useText")} {t("model.useKey")} <code>gpustack-lite keys create NAME</code>
       </p>

@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import type { Device, Worker } from "../api/types";
+import { platformAddress } from "../base";
 import { clockTime } from "../format";
 import { Command } from "../parts/Command";
 import { Loaded } from "../parts/Loaded";
@@ -46,7 +47,10 @@ function NoWorkers() {
     <div className="empty">
       <h2>{t("workers.emptyTitle")}</h2>
       <p>{t("workers.emptyText")}</p>
-      <Command label={t("workers.emptyTitle")} text={`gpustack-lite join ${location.origin} --token TOKEN`} />
+      <Command
+        label={t("workers.emptyTitle")}
+        text={`gpustack-lite join ${platformAddress()} --token TOKEN`}
+      />
     </div>
   );
 }
