@@ -141,7 +141,7 @@ def from_spec(spec: Mapping[str, object]) -> Backend:
 
 
 def _name(value: object) -> str:
-    if isinstance(value, str) and _NAME.match(value):
+    if isinstance(value, str) and _NAME.fullmatch(value):
         return value
     raise Refusal("custom_name_invalid", param="name", name=str(value))
 
@@ -190,7 +190,7 @@ def _paths(value: object) -> frozenset[str]:
     if value is None:
         return frozenset()
     is_list = isinstance(value, list | tuple) and 0 < len(value) <= _MOST_PATHS
-    if not is_list or not all(isinstance(each, str) and _API_PATH.match(each) for each in value):  # type: ignore[attr-defined]
+    if not is_list or not all(isinstance(each, str) and _API_PATH.fullmatch(each) for each in value):  # type: ignore[attr-defined]
         raise Refusal("custom_paths_invalid", param="paths")
     return frozenset(value)  # type: ignore[call-overload,no-any-return]
 
@@ -306,7 +306,7 @@ def _arguments(options: Options) -> tuple[str, ...]:
 
 
 def _argument(name: str, value: object) -> tuple[str, ...]:
-    if not _OPTION_NAME.match(name):
+    if not _OPTION_NAME.fullmatch(name):
         raise Refusal("option_unknown_here", param="options", option=name)
     if value is None or value is False:
         return ()

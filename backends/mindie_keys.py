@@ -239,7 +239,7 @@ def _other(path: str, value: object) -> OptionValue:
     """
     section, _, name = path.rpartition(".")
     section = MODEL if section == MODEL.removesuffix(".0") else section
-    if section not in _SECTIONS or not _NAME.match(name):
+    if section not in _SECTIONS or not _NAME.fullmatch(name):
         raise Refusal("option_unknown_here", param=f"options.{path}", option=path)
     if _SUSPECT.search(name):
         raise Refusal("option_not_allowed", param=f"options.{path}", option=path)

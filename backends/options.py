@@ -16,9 +16,18 @@ LONGEST_TEXT = 65536
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")
 _FORBIDDEN_VARIABLES = re.compile(
-    r"^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|PATH|HOME|SHELL|IFS|BASH_ENV|ENV|PYTHON.*|GPUSTACK_LITE_.*"
-    r"|(CUDA|HIP|ROCR|ASCEND_RT|ASCEND|NPU|MLU|MUSA|NVIDIA|GGML_VK)_VISIBLE_DEVICES)$"
+    r"^(GPUSTACK_LITE_.*|(CUDA|HIP|ROCR|ASCEND_RT|ASCEND|NPU|MLU|MUSA|NVIDIA|GGML_VK)_VISIBLE_DEVICES"
+    # what loaders, interpreters and shells load or run before the engine begins
+    r"|LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|LOCPATH|NLSPATH|PYTHON.*|PERL5.*|RUBY(OPT|LIB)|NODE_.*|CLASSPATH"
+    r"|_?JAVA_.*|JDK_.*|SHELL|IFS|BASH_.*|ENV|PS4|PROMPT_COMMAND|EDITOR|PAGER|GIT_.*|SSH_.*|UV_.*|PIP_.*|SPT_NOENV"
+    # libraries of vendors that load what these name
+    r"|.*_INJECTION(64|32)?_PATH|OMP_TOOL.*|OPENSSL_.*|OCL_.*|VK_.*|GGML_BACKEND_PATH|NCCL_.*(PLUGIN|FILE).*"
+    r"|ASCEND_.*(OPP|PATH|HOME).*|(TRITON|TORCH|TORCHINDUCTOR|TORCH_EXTENSIONS|CUDA|ROCM|HSA)_.*(PATH|DIR|LIB|HOME|TOOLS).*"
+    # where it lives, and whom it speaks to
+    r"|PATH|HOME|USER|LOGNAME|TMPDIR|TEMP|TMP|XDG_.*|.*_PROXY|SSL_.*|CURL_.*|REQUESTS_CA_BUNDLE)$",
+    re.IGNORECASE,
 )
+"""Of a model's `env`; some runtimes read names in any case."""
 _FLAG = re.compile(r"^[a-z][a-z0-9-]{2,63}$")
 _WORDS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
@@ -56,9 +65,9 @@ def check_env(env: Mapping[str, str], forbidden: re.Pattern[str] | None = None) 
     Refusal: `env_invalid` or `env_not_allowed`.
     """
     for name, value in env.items():
-        if not _VARIABLE.match(name) or not isinstance(value, str) or _UNPRINTABLE.search(value):
+        if not _VARIABLE.fullmatch(name) or not isinstance(value, str) or _UNPRINTABLE.search(value):
             raise Refusal("env_invalid", param="env", name=str(name))
-        if _FORBIDDEN_VARIABLES.match(name) or (forbidden is not None and forbidden.match(name)):
+        if _FORBIDDEN_VARIABLES.fullmatch(name) or (forbidden is not None and forbidden.match(name)):
             raise Refusal("env_not_allowed", param=f"env.{name}", name=name)
 
 
@@ -163,7 +172,7 @@ def _passed(
     base = name.lstrip("-").replace("_", "-").partition(".")[0].removeprefix("no-")
     if base in forbidden or suspect.intersection(base.split("-")):
         raise Refusal("option_not_allowed", param=param, option=name)
-    if not _FLAG.match(name) or any(each.startswith(name) for each in (*known, *forbidden)):
+    if not _FLAG.fullmatch(name) or any(each.startswith(name) for each in (*known, *forbidden)):
         return value_of(_known(name, known, forbidden), value)
     made = _of_its_kind(value)
     if made is None:

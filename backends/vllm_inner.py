@@ -22,6 +22,23 @@ _REACHING = frozenset({"path", "dir", "file", "dump", "url", "host", "ip", "addr
 """Words of keys of `additional-config` by which vLLM-Ascend writes or reads files or talks to others."""
 
 
+_LOADING = frozenset(
+    {
+        *("auto_map", "trust_remote_code", "code_revision", "custom_generate", "custom_pipelines", "_name_or_path"),
+        *(
+            "cache_dir",
+            "token",
+            "use_auth_token",
+            "local_files_only",
+            "revision",
+            "tokenizer_class",
+            "chat_template_file",
+        ),
+    }
+)
+"""Keys by which what loads a configuration, a processor or a generation looks elsewhere, or runs code."""
+
+
 def check_inner(values: Mapping[str, OptionValue]) -> None:
     """
     Raises:
@@ -30,11 +47,23 @@ def check_inner(values: Mapping[str, OptionValue]) -> None:
     """
     for option, allowed in _KEYS.items():
         _only(option, _object(values, option), allowed)
+    for option, value in values.items():
+        for key in _keys(_as_json(value)):
+            if key in _LOADING:
+                raise _refused(option, key)
     for key in _keys(_object(values, "additional-config")):
         if _REACHING.intersection(key.split("_")):
             raise _refused("additional-config", key)
     _check_method(_object(values, "speculative-config"))
     _check_template(str(values.get("chat-template", "{{}}")))
+
+
+def _as_json(value: OptionValue) -> object:
+    """Options that are not known here may be objects too."""
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in {"{", "["} else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _object(values: Mapping[str, OptionValue], option: str) -> dict[str, Any]:

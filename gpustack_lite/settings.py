@@ -95,6 +95,8 @@ class Settings(BaseSettings):
     """Whose repositories may be a model's source; where they are: HF_ENDPOINT and MODELSCOPE_ENDPOINT."""
     url_hosts: tuple[str, ...] = ()
     """Hosts (host, host:port or scheme://host:port) that a GGUF may be fetched from by its URL, and redirected to."""
+    proxy_trusted: bool = False
+    """The proxy of HTTPS_PROXY refuses private addresses itself: then names need not resolve here."""
     offline: bool = False
     """Ask no hub; also HF_HUB_OFFLINE=1."""
     # worker

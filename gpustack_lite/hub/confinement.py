@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from gpustack_lite.errors import Refusal
 
 _PORTS = {"http": 80, "https": 443}
+_OF_HUBS = (".huggingface.co", ".hf.co", ".modelscope.cn")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
@@ -53,6 +54,11 @@ def check_hop(url: str, trusted: Collection[Origin]) -> Origin:
     if origin.host == "localhost" or (literal is not None and not _is_public(literal)):
         raise refused(url, "private")
     return origin
+
+
+def is_of_hub(host: str) -> bool:
+    """A name that only Hugging Face or ModelScope can give an address."""
+    return host.endswith(_OF_HUBS) or f".{host}" in _OF_HUBS
 
 
 def reachable(url: str, origin: Origin, trusted: Collection[Origin], addresses: Iterable[str]) -> str:

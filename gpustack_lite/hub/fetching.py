@@ -14,7 +14,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 from gpustack_lite import __version__
 from gpustack_lite.errors import Refusal
 from gpustack_lite.httpx_alone import httpx
-from gpustack_lite.hub.confinement import Origin, check_hop, origin_of, reachable
+from gpustack_lite.hub.confinement import Origin, check_hop, is_of_hub, origin_of, reachable, refused
 from gpustack_lite.hub.hubs import Endpoint, Hubs
 from gpustack_lite.ports import Ports
 
@@ -104,6 +104,8 @@ class Fetcher:
         self, url: str, origin: Origin, headers: Mapping[str, str], deadline: Deadline | None
     ) -> Iterator[httpx.Response]:
         proxy = _proxy_for(origin)
+        if proxy is not None:
+            self._check_behind_proxy(url, origin)
         address = None if proxy else self._address(url, origin)
         pinned = httpx.URL(url) if address is None else httpx.URL(url).copy_with(host=address)
         client = self._client(origin, proxy)
@@ -128,6 +130,20 @@ class Fetcher:
         except OSError as error:
             raise _unreachable(origin, error) from error
         return reachable(url, origin, self._trusted, found)
+
+    def _check_behind_proxy(self, url: str, origin: Origin) -> None:
+        """A proxy resolves names itself, so the name is held against what it is here, before the proxy hears of it.
+
+        If it is another one there, whoever answers must still hold a certificate for the name: what nobody trusted by
+        name is asked by HTTPS alone. Spared is what an administrator named, and what belongs to the hubs themselves.
+        """
+        if self._hubs.proxy_trusted or origin in self._trusted or is_of_hub(origin.host):
+            return
+        try:
+            found = self._ports.network.addresses(origin.host, origin.port)
+        except OSError as error:
+            raise refused(url, "unchecked") from error
+        reachable(url, origin, self._trusted, found)
 
     def _client(self, origin: Origin, proxy: str | None) -> httpx.Client:
         """One for each origin: a connection that was made for one name is never used for another."""
@@ -191,7 +207,6 @@ def _credentials(origin: Origin, endpoint: Endpoint | None) -> dict[str, str]:
 
 
 def _proxy_for(origin: Origin) -> str | None:
-    """A proxy resolves names itself: behind one, a name is not held against its addresses."""
     if proxy_bypass(origin.host):
         return None
     proxies = getproxies_environment()

@@ -41,6 +41,8 @@ class Hubs:
     url_hosts: tuple[Origin, ...] = ()
     offline: bool = False
     ca_file: str | None = None
+    proxy_trusted: bool = False
+    """The proxy itself refuses private addresses: names need not be known here."""
 
     def endpoint(self, kind: str) -> Endpoint:
         """Raises:
@@ -66,6 +68,7 @@ def hubs_of(settings: Settings, environ: Mapping[str, str]) -> Hubs:
         endpoints={kind: known[kind] for kind in settings.hubs},
         url_hosts=tuple(named(each) for each in settings.url_hosts),
         offline=settings.offline or environ.get("HF_HUB_OFFLINE", "").strip().lower() in _YES,
+        proxy_trusted=settings.proxy_trusted,
         ca_file=environ.get("REQUESTS_CA_BUNDLE") or environ.get("CURL_CA_BUNDLE") or None,
     )
 

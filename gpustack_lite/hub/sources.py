@@ -10,7 +10,11 @@ from gpustack_lite.errors import Refusal
 
 SourceKind = Literal["path", "url", "huggingface", "modelscope", "none"]
 LONGEST_SOURCE = 4096
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""What nobody sees, or sees in another order."""
 _LATER = (
     ("huggingface:", "huggingface"),
     ("modelscope:", "modelscope"),
@@ -63,6 +67,8 @@ def recognise(source: str) -> Source:
         if source.lower().startswith(prefix):
             return Source(kind, source if kind == "url" else source[len(prefix) :])  # type: ignore[arg-type]
     path = _file_url_path(source)
+    if "\\" in path:
+        raise Refusal("source_unprintable", param="source", source=source)
     if path.startswith("/"):
         return Source("path", path)
     if path.startswith((".", "~")) or (":" not in path and ("/" in path or path.lower().endswith(".gguf"))):

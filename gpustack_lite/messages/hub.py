@@ -60,6 +60,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{host} 指向内部网络：除非管理员指定该主机（HF_ENDPOINT、MODELSCOPE_ENDPOINT、url_hosts），"
         "否则不会从那里获取文件。",
     ),
+    "hub_address_unchecked": (
+        "{host} is not known to this machine's resolver, so nobody can say where the proxy would go: name the host in "
+        "url_hosts, or set proxy_trusted if the proxy itself refuses private addresses.",
+        "本机无法解析 {host}，因此无法确认代理会访问哪里：请将该主机加入 url_hosts，"
+        "或在代理自身会拒绝内网地址时设置 proxy_trusted。",
+    ),
     "hub_redirects": (
         "{host} redirects without end: check the address of the hub.",
         "{host} 无休止地重定向：请检查模型库地址。",

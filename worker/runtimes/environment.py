@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from gpustack_lite.errors import Refusal
+from backends.options import check_env
 
 MARKER = "GPUSTACK_LITE_INSTANCE"
 _NAMES = frozenset(
@@ -28,8 +28,6 @@ _FIXED = {"SPT_NOENV": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 CUDA numbers the fastest GPU first unless told otherwise; nvidia-smi, where our indices come from, goes by bus.
 """
 _WITH_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@|://[^/@\s:]+@")
-_REFUSED_PREFIX = "GPUSTACK_LITE_"
-_REFUSED = frozenset({"LD_PRELOAD", "LD_AUDIT"})
 
 
 def marker_value(worker_uid: str, instance_id: int) -> str:
@@ -52,11 +50,9 @@ def _may_inherit(name: str, value: str) -> bool:
 
 def check_model_env(env: Mapping[str, str]) -> None:
     """Raises:
-    Refusal: `env_not_allowed`, for a variable that would forge our marker or load code into the engine.
+    Refusal: `env_invalid` or `env_not_allowed`, whatever the backend and the server think of it.
     """
-    for name in env:
-        if name.upper().startswith(_REFUSED_PREFIX) or name.upper() in _REFUSED or "=" in name or "\0" in name:
-            raise Refusal("env_not_allowed", param="env", name=name)
+    check_env(env)
 
 
 def environment(
