@@ -12,6 +12,7 @@ from gpustack_lite.domain import ModelFacts
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import facts, sources
 from gpustack_lite.hub.remote_facts import RemoteFacts
+from gpustack_lite.hub.roots import Roots
 from gpustack_lite.settings import Settings
 from gpustack_lite.wire import FactsReport, Said
 from worker.downloads.adopting import caches
@@ -43,6 +44,7 @@ class Files:
         self, roots: Sequence[Path], remote: RemoteFacts | None = None, deadline_seconds: float = DEADLINE_SECONDS
     ) -> None:
         self._roots = tuple(roots)
+        self.roots = Roots(roots)
         self._remote = remote
         self._deadline_seconds = deadline_seconds
         self._reads = threading.Semaphore(MOST_READS)
@@ -81,6 +83,22 @@ class Files:
         """
         for path in paths:
             await self._in_time(partial(facts.within, Path(path), self._roots), path)
+
+    async def real(self, path: str) -> str:
+        """Where it really lies, and that this is allowed.
+
+        Raises:
+            Refusal: `path_outside_roots`, `source_missing` or `facts_timeout`.
+        """
+        return str(await self._in_time(partial(self.roots.real, Path(path)), path))
+
+    async def must_still_be(self, path: str, real: str) -> None:
+        """Asked again just before a launch: what was read is what the engine is about to open.
+
+        Raises:
+            Refusal: as `real`, or `path_changed`.
+        """
+        await self._in_time(partial(self.roots.must_still_be, Path(path), Path(real)), path)
 
     async def report(self, source: str) -> FactsReport:
         """The answer to the server's question about a source."""

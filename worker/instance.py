@@ -180,7 +180,9 @@ class Instance:
         team = team_of(self._told, meeting.ports if meeting else met)
         own = Taken(port, tuple(more_ports[: prepared.needs.ports]), team)
         made = launch(self._workshop, self.record.instance, prepared, own)
-        await asyncio.to_thread(process.mirror, made.spec)
+        await asyncio.to_thread(process.mirror, made.spec, self._workshop.files.roots)
+        if prepared.source_path is not None and prepared.real_path is not None:
+            await self._workshop.files.must_still_be(prepared.source_path, prepared.real_path)
         if made.container is not None:
             await asyncio.to_thread(self._workshop.containers.remember, made.container.cli)
         self._progress = None

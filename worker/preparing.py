@@ -34,6 +34,8 @@ class Prepared:
     cpu_count: int
     needs: Needs = field(default_factory=Needs)
     texts: Mapping[str, str] = field(default_factory=dict)
+    real_path: str | None = None
+    """Where `source_path` leads, links resolved; None where no engine opens it."""
 
     @property
     def simulated(self) -> bool:
@@ -74,7 +76,9 @@ async def prepare(
     path = facts.path if facts is not None and facts.path else _path_of(workshop, source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(_texts, workshop, version, needs, path)
-    return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts)
+    is_opened = path is not None and backend.name != "echo" and not any(each.simulated for each in devices)
+    real = await workshop.files.real(path) if path is not None and is_opened else None
+    return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts, real)
 
 
 def check_host(inventory: Inventory, devices: Sequence[Device], backend: str, version: BackendVersion) -> None:

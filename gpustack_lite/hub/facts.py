@@ -1,7 +1,6 @@
 """Facts of a model on this machine's disk, confined to the directories that an administrator allowed."""
 
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -9,9 +8,10 @@ from typing import Any, TypeVar
 
 from gpustack_lite.domain import LayerGroup, ModelFacts, WeightGroup
 from gpustack_lite.errors import Refusal
-from gpustack_lite.hub.gguf import read_header
+from gpustack_lite.hub.gguf import Header, header_of
 from gpustack_lite.hub.gguf_facts import facts_of
 from gpustack_lite.hub.listing import PART
+from gpustack_lite.hub.roots import Roots
 from gpustack_lite.hub.shelves import PIPELINE, facts_of_folder, one_by_one
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def read(path: Path, roots: Sequence[Path]) -> ModelFacts:
         Refusal: `source_missing`, `path_outside_roots`, `source_unreadable`, `not_a_model`, `several_models`,
             `gguf_*` or `hf_config_invalid`.
     """
-    confined = _Roots(roots)
+    confined = Roots(roots)
     try:
         real = confined.real(path)
         return _read_directory(real, confined) if real.is_dir() else _read_gguf(path, confined)
@@ -58,44 +58,19 @@ def _part(made: type[LayerGroup | WeightGroup], content: Mapping[str, Any]) -> L
     return made(**{field.name: content[field.name] for field in fields(made) if field.name in content})
 
 
-class _Roots:
-    """What lies outside is not told of, not even whether it exists."""
-
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._shown = ", ".join(str(root) for root in roots)
-        self._allowed = [Path(os.path.realpath(root)) for root in roots]
-
-    def real(self, path: Path) -> Path:
-        real = Path(os.path.realpath(path))
-        if not any(real.is_relative_to(root) for root in self._allowed):
-            raise Refusal("path_outside_roots", param="source", path=str(path), roots=self._shown)
-        if not os.path.lexists(real):
-            raise Refusal("source_missing", param="source", path=str(path))
-        return real
-
-    def file(self, path: Path) -> Path:
-        real = self.real(path)
-        if not stat.S_ISREG(real.stat().st_mode):
-            raise Refusal("not_a_model", param="source", path=str(path))
-        return real
-
-
 def within(path: Path, roots: Sequence[Path]) -> Path:
     """The directory, its links resolved.
 
     Raises:
         Refusal: `path_outside_roots` or `source_missing`.
     """
-    real = _Roots(roots).real(path)
-    if not real.is_dir():
-        raise Refusal("source_missing", param="source", path=str(path))
-    return real
+    return Roots(roots).folder(path)
 
 
 class _Folder:
     """A directory as a shelf; each file is held against the roots before it is opened."""
 
-    def __init__(self, folder: Path, confined: _Roots) -> None:
+    def __init__(self, folder: Path, confined: Roots) -> None:
         self._folder = folder
         self._confined = confined
         self._names = _names(folder)
@@ -107,10 +82,11 @@ class _Folder:
         return str(self._folder / name) if name else str(self._folder)
 
     def size(self, name: str) -> int:
-        return self._confined.file(self._folder / name).stat().st_size
+        with self._confined.opened(self._folder / name) as file:
+            return os.fstat(file.fileno()).st_size
 
     def read_at(self, name: str, offset: int, count: int) -> bytes:
-        with self._confined.file(self._folder / name).open("rb") as file:
+        with self._confined.opened(self._folder / name) as file:
             file.seek(offset)
             return file.read(count)
 
@@ -118,7 +94,7 @@ class _Folder:
         return one_by_one(read, names)
 
 
-def _read_directory(folder: Path, confined: _Roots) -> ModelFacts:
+def _read_directory(folder: Path, confined: Roots) -> ModelFacts:
     shelf = _Folder(folder, confined)
     models = [name for name in shelf.names() if name.endswith(".gguf") and not name.startswith("mmproj")]
     firsts = [name for name in models if not (part := PART.match(name)) or int(part["number"]) == 1]
@@ -143,11 +119,16 @@ def _entries(folder: Path) -> list[str]:
         return sorted(entry.name for entry, _ in zip(entries, range(_MOST_FILES), strict=False))
 
 
-def _read_gguf(path: Path, confined: _Roots) -> ModelFacts:
+def _read_gguf(path: Path, confined: Roots) -> ModelFacts:
     parts = _parts(path)
-    headers = [read_header(confined.file(part)) for part in parts]
+    headers = [_header(part, confined) for part in parts]
     shown = parts[0] if len(parts) > 1 else confined.real(path)
     return facts_of(headers, str(shown), sum(header.file_bytes for header in headers))
+
+
+def _header(part: Path, confined: Roots) -> Header:
+    with confined.opened(part) as file:
+        return header_of(file, str(part), os.fstat(file.fileno()).st_size)
 
 
 def _parts(path: Path) -> list[Path]:

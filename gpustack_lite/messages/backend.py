@@ -7,8 +7,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "source 长达 {length} 个字符，最多接受 {longest} 个。",
     ),
     "source_unprintable": (
-        "The source {source} holds control characters: write a plain path.",
-        "source {source} 含有控制字符：请写普通路径。",
+        "The source {source} holds a backslash, control characters or what nobody sees: write a plain path.",
+        "source {source} 含有反斜杠、控制字符或不可见字符：请写普通路径。",
     ),
     "source_not_absolute": (
         "The source {source} is no absolute path: write where the file lies on the worker, beginning with /.",
@@ -28,6 +28,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "source_unreadable": (
         "{path} cannot be read on the worker: {why}.",
         "工作节点无法读取 {path}：{why}。",
+    ),
+    "path_changed": (
+        "{path} leads elsewhere than when it was checked a moment ago: whoever may write there changed it.",
+        "{path} 所指位置与刚才检查时不同：有写权限的人更改了它。",
     ),
     "path_outside_roots": (
         "{path} lies outside of the directories that the worker may read models from ({roots}): move the model "

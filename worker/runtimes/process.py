@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gpustack_lite.domain import LaunchSpec
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.roots import Roots
 from gpustack_lite.ports import Identity, Ports, Processes
 from worker.runtimes import control_group, engine_user
 from worker.runtimes.confinement import UMASK, Confinement, make_private
@@ -80,16 +81,21 @@ def _must_be_there(program: str, env: Mapping[str, str]) -> None:
         raise OSError(code, os.strerror(code))
 
 
-def mirror(spec: LaunchSpec) -> None:
+def mirror(spec: LaunchSpec, roots: Roots) -> None:
     """What `start` finds in the working directory beside the spec's own files. It may take as long as the disk takes.
 
+    Nothing is copied from elsewhere than the roots: the worker may read what an engine must not.
+
     Raises:
-        Refusal: `engine_cannot_start` or `engine_file_escapes`.
+        Refusal: `engine_cannot_start`, `engine_file_escapes` or what `Roots` raises.
     """
     try:
         Path(spec.workdir).mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, source in spec.mirrors.items():
-            _mirror(Path(spec.workdir), name, Path(source), spec.leaves_out)
+            folder = _emptied(_below(Path(spec.workdir), name))
+            for entry in roots.folder(Path(source)).iterdir():
+                if entry.exists() and not entry.name.lower().endswith(spec.leaves_out or ("\0",)):
+                    _copy_or_link(entry, folder / entry.name, roots)
     except OSError as error:
         why = error.strerror or str(error)
         raise Refusal("engine_cannot_start", program=spec.argv[0], why=why) from error
@@ -101,23 +107,22 @@ def _write_files(ports: Ports, workdir: Path, files: Mapping[str, str], mode: in
         ports.disk.replace(_below(workdir, name), content.encode(), mode)
 
 
-def _mirror(workdir: Path, name: str, source: Path, leaves_out: tuple[str, ...]) -> None:
-    """A directory of ours, made anew for each attempt: copies of small files, links to the rest of `source`."""
-    folder = _below(workdir, name)
+def _emptied(folder: Path) -> Path:
+    """A directory of ours, made anew for each attempt: copies of small files, links to the rest."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o750, parents=True)
     folder.chmod(0o750)
-    for entry in source.iterdir():
-        if not entry.name.lower().endswith(leaves_out or ("\0",)):
-            _copy_or_link(entry, folder / entry.name)
+    return folder
 
 
-def _copy_or_link(entry: Path, ours: Path) -> None:
-    if entry.is_file() and entry.stat().st_size <= COPIED_BYTES:
-        shutil.copyfile(entry, ours)
-        ours.chmod(0o640)
-    else:
-        ours.symlink_to(entry)
+def _copy_or_link(entry: Path, ours: Path, roots: Roots) -> None:
+    real = roots.real(entry)
+    if not real.is_file() or real.stat().st_size > COPIED_BYTES:
+        ours.symlink_to(real)
+        return
+    with roots.opened(entry) as theirs, ours.open("xb") as copy:
+        shutil.copyfileobj(theirs, copy)
+    ours.chmod(0o640)
 
 
 def _below(workdir: Path, name: str) -> Path:

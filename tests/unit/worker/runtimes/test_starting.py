@@ -7,6 +7,7 @@ import pytest
 
 from gpustack_lite.domain import LaunchSpec
 from gpustack_lite.errors import Refusal
+from gpustack_lite.hub.roots import Roots
 from gpustack_lite.ports import Identity, Ports
 from tests.fakes.processes import FakeProcesses
 from worker.runtimes import process
@@ -19,7 +20,7 @@ class Starting(FakeProcesses):
 
 
 def begin(spec: LaunchSpec, folder: Path) -> None:
-    mirror(spec)
+    mirror(spec, Roots([folder]))
     start(Ports(processes=Starting()), spec, {}, folder / "logs" / "1.log")
 
 
@@ -61,7 +62,7 @@ def test_nothing_is_written_elsewhere(name: str, tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_gone_is_a_reason(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="engine_cannot_start"):
+    with pytest.raises(Refusal, match="source_missing"):
         begin(spec(tmp_path, mirrors={"model": str(tmp_path / "gone")}), tmp_path)
 
 
@@ -72,3 +73,14 @@ def test_a_copy_of_a_model_leaves_its_code_out(tmp_path: Path) -> None:
         (model / name).write_text("x")
     begin(spec(tmp_path, mirrors={"model": str(model)}, leaves_out=(".py", ".so")), tmp_path)
     assert sorted(path.name for path in (tmp_path / "work" / "model").iterdir()) == ["a.safetensors", "config.json"]
+
+
+def test_what_a_link_of_a_model_leads_out_to_is_not_copied(tmp_path: Path) -> None:
+    """The worker may read it, an engine under an account of its own may not."""
+    secret, home = tmp_path / "secret", tmp_path / "home"
+    secret.write_text("canary")
+    (home / "model").mkdir(parents=True)
+    (home / "model" / "config.json").symlink_to(secret)
+    with pytest.raises(Refusal, match="path_outside_roots"):
+        begin(spec(home, mirrors={"model": str(home / "model")}), home)
+    assert "canary" not in "".join(path.read_text() for path in (home / "work").rglob("*") if path.is_file())
