@@ -1,5 +1,6 @@
 """Debian's Chromium, watched: what a page asks for, what it complains of, and what axe finds in it."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +24,8 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
-EXPECTED = "the server responded with a status of 401"
-"""Chromium itself reports each refused request; being asked who one is before signing in is no mistake."""
+EXPECTED = re.compile(r"the server responded with a status of (400|401|409|422)")
+"""Chromium itself reports each refused request; being asked who one is, or told why not, is no fault of a page."""
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Visit:
         self.context.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
 
     def _note(self, kind: str, text: str) -> None:
-        if kind in {"error", "warning"} and EXPECTED not in text:
+        if kind in {"error", "warning"} and not EXPECTED.search(text):
             self.complaints.append(text)
 
 

@@ -13,6 +13,7 @@ import { BASE } from "./base";
 import { ModelsPage } from "./models/ModelsPage";
 import { Gate } from "./session/Gate";
 import { Shell } from "./shell/Shell";
+import { workersSearch } from "./workers/search";
 
 /** Pages come when they are asked for; the first load carries the frame and the list of models. */
 const page = lazyRouteComponent;
@@ -27,6 +28,8 @@ const root = createRootRoute({
 });
 
 const models = createRoute({ getParentRoute: () => root, path: "/models" });
+
+const workers = createRoute({ getParentRoute: () => root, path: "/workers" });
 
 const routes = [
   createRoute({
@@ -52,11 +55,24 @@ const routes = [
     validateSearch: (search: Record<string, unknown>): { attempt?: number } =>
       Number.isInteger(search.attempt) ? { attempt: search.attempt as number } : {},
   }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/workers",
-    component: page(() => import("./workers/WorkersPage"), "WorkersPage"),
-  }),
+  workers.addChildren([
+    createRoute({
+      getParentRoute: () => workers,
+      path: "/",
+      component: page(() => import("./workers/WorkersPage"), "WorkersPage"),
+      validateSearch: workersSearch,
+    }),
+    createRoute({
+      getParentRoute: () => workers,
+      path: "add",
+      component: page(() => import("./workers/AddWorkerPage"), "AddWorkerPage"),
+    }),
+    createRoute({
+      getParentRoute: () => workers,
+      path: "$name",
+      component: page(() => import("./workers/WorkerPage"), "WorkerPage"),
+    }),
+  ]),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(routes), basepath: BASE || "/" });

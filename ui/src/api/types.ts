@@ -1,6 +1,7 @@
 // The shapes of the management API that the console reads (docs/api.md). Null means unknown, never zero.
 
 import type { Entry } from "../live/listing";
+import type { components } from "./schema.gen";
 
 export type ModelState =
   | "ready"
@@ -83,37 +84,51 @@ export interface Instance extends Entry {
   created_at: string;
 }
 
-export interface Worker extends Entry {
-  name: string;
-  state: WorkerState;
-  labels: Record<string, string>;
-  hostname: string;
-  version: string;
-  cpu_count: number | null;
-  ram_total_bytes: number | null;
-  ram_used_bytes: number | null;
-  ram_own_bytes: number | null;
-  ram_reserve_bytes: number | null;
-  simulated: boolean;
-  seen_at: string | null;
+type Schemas = components["schemas"];
+
+export interface ToolReport {
+  command: string;
+  status: "pass" | "warn" | "fail";
+  said: Sentence | null;
+  remedy: Sentence | null;
 }
 
-export interface Device extends Entry {
-  worker: string;
-  index: number;
-  kind: string;
-  chip: string;
-  memory_total_bytes: number | null;
-  memory_used_bytes: number | null;
-  memory_claimed_bytes: number | null;
-  foreign_bytes: number | null;
-  health: Health;
-  schedulable: boolean;
-  utilization: number | null;
-  temperature_c: number | null;
-  power_w: number | null;
-  simulated: boolean;
+export interface Sentence {
+  code: string;
+  params: Record<string, unknown>;
+  message?: string;
 }
+
+export type HostFacts = Partial<Record<HostFact, string | null>>;
+export type HostFact =
+  | "os"
+  | "arch"
+  | "libc"
+  | "container"
+  | "driver"
+  | "firmware"
+  | "cann"
+  | "nvidia_driver"
+  | "cuda";
+
+export type Worker = Omit<Schemas["WorkerShape"], "state" | "tools" | "host"> & {
+  state: WorkerState;
+  tools: ToolReport[];
+  host: HostFacts;
+};
+
+export interface DeviceProcess {
+  pid: number;
+  name?: string | null;
+  memory_bytes?: number | null;
+  own?: boolean;
+}
+
+export type Device = Omit<Schemas["DeviceShape"], "health"> & { health: Health };
+export type ModelFiles = Schemas["FilesShape"];
+export type Backend = Schemas["BackendShape"];
+export type Build = Schemas["EngineVersionShape"];
+export type JoinToken = Schemas["JoinTokenShape"];
 
 export interface PlatformEvent extends Entry {
   at: string;

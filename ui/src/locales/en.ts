@@ -1,3 +1,4 @@
+import * as fleet from "../workers/words";
 export const en = {
   language: { switch: "中文", label: "切换到中文" },
   app: {
@@ -72,6 +73,8 @@ export const en = {
     simulated: "simulated",
     simulatedExplain: "Declared, not there: the echo engine answers in its place.",
     none: "–",
+    close: "Close",
+    cancel: "Cancel",
   },
   models: {
     title: "Models",
@@ -160,4 +163,5 @@ export const en = {
     notSchedulable: "not for new instances",
     noDevices: "No accelerators: instances run on the CPU.",
   },
+  fleet: fleet.en,
 };

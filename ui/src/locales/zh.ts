@@ -1,3 +1,4 @@
+import * as fleet from "../workers/words";
 import type { Sentences } from "./sentences";
 
 export const zh: Sentences = {
@@ -63,6 +64,8 @@ export const zh: Sentences = {
     simulated: "模拟",
     simulatedExplain: "声明的设备，实际并不存在：由 echo 引擎代为应答。",
     none: "–",
+    close: "关闭",
+    cancel: "取消",
   },
   models: {
     title: "模型",
@@ -151,4 +154,5 @@ export const zh: Sentences = {
     notSchedulable: "不接受新实例",
     noDevices: "没有加速卡：实例在 CPU 上运行。",
   },
+  fleet: fleet.zh,
 };

@@ -1,22 +1,26 @@
+import "./workers.css";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useDeferredValue } from "react";
 import { useTranslation } from "react-i18next";
 import type { Device, Worker } from "../api/types";
 import { platformAddress } from "../base";
-import { clockTime } from "../format";
 import { Command } from "../parts/Command";
 import { Loaded } from "../parts/Loaded";
 import { Meter } from "../parts/Meter";
-import { Simulated } from "../parts/Simulated";
-import { StateMark } from "../parts/StateMark";
 import { useDevices, useInstances, useWorkers } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
-import { devicesOf, ramClaimed } from "./capacity";
-import { DeviceTable } from "./DeviceTable";
+import { ramClaimed } from "./capacity";
+import { DevicesOfAll } from "./DevicesOfAll";
+import { byChip, fleet, QUANTITIES, type Quantity } from "./fleet";
+import { HeatGrid } from "./HeatGrid";
+import { VIEWS, type View, viewOf, type WorkersSearch, workersSearch } from "./search";
+import { WorkerCard } from "./WorkerCard";
+
+const route = getRouteApi("/workers/");
 
 export function WorkersPage() {
   const { t } = useTranslation();
   const workers = useWorkers();
-  const devices = useDevices();
-  const instances = useInstances();
   usePageTitle(t("workers.title"));
   return (
     <Loaded query={workers}>
@@ -25,16 +29,11 @@ export function WorkersPage() {
           <div className="page-head">
             <h1>{t("workers.title")}</h1>
             <span className="soft">{t("workers.count", { count: list.items.length })}</span>
+            <Link className="button push" to="/workers/add">
+              {t("fleet.add")}
+            </Link>
           </div>
-          {list.items.length === 0 && <NoWorkers />}
-          {list.items.map((worker) => (
-            <WorkerCard
-              key={worker.id}
-              worker={worker}
-              devices={devicesOf(worker, devices.data)}
-              claimed={ramClaimed(worker, instances.data)}
-            />
-          ))}
+          {list.items.length === 0 ? <NoWorkers /> : <Fleet workers={list.items} />}
         </>
       )}
     </Loaded>
@@ -55,50 +54,102 @@ function NoWorkers() {
   );
 }
 
-interface CardProps {
-  worker: Worker;
-  devices: Device[];
-  claimed: number;
-}
-
-function WorkerCard({ worker, devices, claimed }: CardProps) {
+function Fleet({ workers }: { workers: Worker[] }) {
   const { t } = useTranslation();
+  const devices = useDevices();
+  const search = route.useSearch();
+  const sought = useDeferredValue(search.q ?? "");
+  const quantity = search.show ?? "used";
+  const view = viewOf(search.view, workers.length);
+  const rows = fleet(workers, devices.data?.items ?? [], quantity, sought);
   return (
-    <section className="card worker" aria-label={worker.name}>
-      <div className="worker-head">
-        <div>
-          <div className="page-head is-tight">
-            <h2 className="name">{worker.name}</h2>
-            <StateMark state={worker.state} />
-            {worker.simulated && <Simulated />}
-          </div>
-          <p className="sentence">{useFacts(worker).join(" · ")}</p>
-        </div>
-        <Meter
-          label={t("workers.memory")}
-          total={worker.ram_total_bytes}
-          claimed={claimed}
-          used={worker.ram_used_bytes}
-        />
-      </div>
-      {devices.length > 0 ? (
-        <DeviceTable devices={devices} />
+    <>
+      <Chips devices={devices.data?.items ?? []} isWorthIt={workers.length > 1} />
+      <Choices view={view} quantity={quantity} q={search.q ?? ""} />
+      {rows.length === 0 ? (
+        <p className="soft">{t("fleet.noneFound")}</p>
       ) : (
-        <p className="note">{t("workers.noDevices")}</p>
+        <Shown view={view} rows={rows} quantity={quantity} />
       )}
-    </section>
+    </>
   );
 }
 
-function useFacts(worker: Worker): string[] {
-  const { t, i18n } = useTranslation();
-  const labels = Object.entries(worker.labels).map(([key, value]) => `${key}=${value}`);
-  const silent = worker.state === "silent" && worker.seen_at !== null;
-  return [
-    worker.hostname === worker.name ? "" : worker.hostname,
-    worker.cpu_count !== null ? t("workers.cpus", { count: worker.cpu_count }) : "",
-    worker.version,
-    ...labels,
-    silent ? t("workers.seen", { time: clockTime(worker.seen_at ?? 0, i18n.language) }) : "",
-  ].filter((fact) => fact !== "");
+function Shown({ view, rows, quantity }: { view: View; rows: ReturnType<typeof fleet>; quantity: Quantity }) {
+  const navigate = useNavigate();
+  const instances = useInstances();
+  if (view === "grid") {
+    const open = (name: string) => void navigate({ to: "/workers/$name", params: { name } });
+    return <HeatGrid rows={rows} quantity={quantity} onOpen={open} />;
+  }
+  if (view === "table") return <DevicesOfAll rows={rows} />;
+  return rows.map(({ worker, cells }) => (
+    <WorkerCard
+      key={worker.id}
+      worker={worker}
+      devices={cells.map(({ device }) => device)}
+      claimed={ramClaimed(worker, instances.data)}
+    />
+  ));
+}
+
+function Choices({ view, quantity, q }: { view: View; quantity: Quantity; q: string }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const held = route.useSearch();
+  const set = (change: WorkersSearch) =>
+    void navigate({ to: "/workers", search: workersSearch({ ...held, ...change }), replace: true });
+  return (
+    <div className="toolbar">
+      <input
+        className="search"
+        type="search"
+        aria-label={t("fleet.filter")}
+        placeholder={t("fleet.filter")}
+        size={38}
+        value={q}
+        onChange={(event) => set({ q: event.currentTarget.value })}
+      />
+      <label>
+        {t("fleet.view")}
+        <select value={view} onChange={(event) => set({ view: event.currentTarget.value as View })}>
+          {VIEWS.map((each) => (
+            <option key={each} value={each}>
+              {t(`fleet.views.${each}`)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {view === "grid" && (
+        <label>
+          {t("fleet.quantity")}
+          <select value={quantity} onChange={(event) => set({ show: event.currentTarget.value as Quantity })}>
+            {QUANTITIES.map((each) => (
+              <option key={each} value={each}>
+                {t(`fleet.quantities.${each}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Chips({ devices, isWorthIt }: { devices: Device[]; isWorthIt: boolean }) {
+  const { t } = useTranslation();
+  const sums = byChip(devices);
+  if (!isWorthIt || sums.length === 0) return null;
+  return (
+    <section className="card chips" aria-label={t("fleet.chips")}>
+      {sums.map(({ chip, devices: count, total, claimed, used }) => (
+        <div key={chip}>
+          <h2>
+            {chip} <span className="soft">{t("fleet.count", { count })}</span>
+          </h2>
+          <Meter label={chip} total={total} claimed={claimed} used={used} />
+        </div>
+      ))}
+    </section>
+  );
 }
