@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from scripts import security_surface
-from scripts.security_surface import GATEWAY, INSIDE, OPEN, PAGE, RULES, Route, filled, server_routes
+from scripts.security_surface import GATEWAY, INSIDE, OPEN, RULES, Route, filled, server_routes
 from tests.harness import Platform
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
@@ -46,7 +45,3 @@ def test_no_description_and_no_debugging_is_open(stranger: httpx.Client, path: s
     assert answer.status_code in NOT_LET_IN or "<div id=" in answer.text
     assert "swagger" not in answer.text.lower()
     assert "paths" not in answer.text
-
-
-def test_the_page_of_doors_is_the_table() -> None:
-    assert PAGE.read_text(encoding="utf-8") == security_surface.page()

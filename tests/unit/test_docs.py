@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gpustack_lite.settings import Settings
+from scripts import security_surface
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path
@@ -35,3 +38,42 @@ def test_both_readmes_give_the_same_commands() -> None:
 def test_every_mechanism_has_its_page_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_the_page_of_doors_is_the_table_of_routes() -> None:
+    """`python -m scripts.security_surface` writes it anew."""
+    assert security_surface.PAGE.read_text(encoding="utf-8") == security_surface.page()
+
+
+UNIT = re.compile(r"^```ini\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def directives() -> dict[str, dict[str, list[str]]]:
+    """Of the systemd unit in the docs, by section; systemd takes a key several times."""
+    (unit,) = UNIT.findall((ROOT / "docs" / "confinement.md").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, list[str]]] = {}
+    section: dict[str, list[str]] = {}
+    for line in unit.splitlines():
+        if line.startswith("["):
+            section = found.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            key, sign, value = line.partition("=")
+            assert sign
+            section.setdefault(key, []).append(value)
+    return found
+
+
+def test_the_unit_hardens_what_engines_do_not_need() -> None:
+    service = directives()["Service"]
+    assert service["NoNewPrivileges"] == ["yes"]
+    assert service["ProtectSystem"] == ["strict"]
+    assert service["KillMode"] == ["process"]
+    assert service["Delegate"] == ["yes"]
+    (capabilities,) = service["CapabilityBoundingSet"]
+    assert not {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_MODULE", "CAP_SYS_RAWIO"} & set(capabilities.split())
+
+
+def test_the_unit_sets_only_settings_that_there_are() -> None:
+    named = [value.partition("=")[0] for value in directives()["Service"]["Environment"]]
+    settings = {f"GPUSTACK_LITE_{name.upper()}" for name in Settings.model_fields}
+    assert set(named) <= settings
