@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import backends
 from gpustack_lite.domain import BackendVersion, DeviceKind
 from gpustack_lite.errors import Refusal
 from gpustack_lite.hub import uv
@@ -27,6 +28,8 @@ from worker.recipe_steps import Calling
 log = logging.getLogger(__name__)
 OnProgress = Callable[[Progress], None]
 MARKER = "gpustack-lite.json"
+_DECIDED_BY_LOCK = frozenset({"UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXCLUDE", "UV_PRERELEASE", "UV_RESOLUTION"})
+LOCKS = Path(backends.__file__).parent / "locks"
 BUILD_MARK = "GPUSTACK_LITE_ENGINE_BUILD"
 _PROGRESS_SECONDS = 0.5
 _VERSION_TIMEOUT_SECONDS = 10.0
@@ -170,9 +173,10 @@ async def _make(
     building = folder.with_name(f".{folder.name}.building")
     log.info("engine_install_begins", extra={"engine": folder.name})
     on_progress(Progress(phase="engine"))
-    environ, recipe = _environment(folder), recipe_of(version) or Recipe()
+    lock, recipe = _lock_of(wheels, folder, version), recipe_of(version) or Recipe()
+    environ = _environment(folder, is_locked=lock is not None)
     making = _Making(version, environ, _log_of(building), ports, on_progress)
-    calling = Calling(uv.find_uv(), building, environ, wheels, _lock_of(wheels, folder))
+    calling = Calling(uv.find_uv(), building, environ, wheels, lock)
     await making.run(calling.venv())
     for step in recipe.steps:
         await making.run(await asyncio.to_thread(calling.step, recipe, step))
@@ -195,10 +199,15 @@ def _mark(version: BackendVersion) -> dict[str, Any]:
     return {"backend": version.backend, "version": version.version, "recipe": document(version.recipe)}
 
 
-def _lock_of(wheels: Path | None, folder: Path) -> Path | None:
-    """Requirements with hashes beside the wheels, named like the environment: then nothing else is installed."""
-    lock = None if wheels is None else wheels / f"{folder.name}.lock"
-    return lock if lock is not None and lock.is_file() else None
+def _lock_of(wheels: Path | None, folder: Path, version: BackendVersion) -> Path | None:
+    """Requirements with hashes: then nothing else is installed. Ours come with us, one for each version that we tried.
+
+    Wheels of an administrator's own may be other builds: for them counts what lies beside them, named like the
+    environment.
+    """
+    ours = LOCKS / f"{version.backend}-{version.version}.lock"
+    lock = ours if wheels is None else wheels / f"{folder.name}.lock"
+    return lock if lock.is_file() else None
 
 
 def _clear(folder: Path, ports: Ports) -> None:
@@ -211,8 +220,10 @@ def _clear(folder: Path, ports: Ports) -> None:
     _log_of(building).unlink(missing_ok=True)
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    return uv.environment(os.environ, uv.pip_settings(os.environ)) | {BUILD_MARK: str(folder)}
+def _environment(folder: Path, *, is_locked: bool) -> dict[str, str]:
+    """A lock has decided what somebody's constraints would decide, and uv takes none beside hashes."""
+    made = uv.environment(os.environ, uv.pip_settings(os.environ)) | {BUILD_MARK: str(folder)}
+    return {name: value for name, value in made.items() if not (is_locked and name in _DECIDED_BY_LOCK)}
 
 
 async def run_noting(
