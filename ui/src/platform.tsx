@@ -3,7 +3,7 @@
 import { type QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
 import type { Api } from "./api/client";
-import type { Device, Instance, Me, Model, PlatformEvent, Worker } from "./api/types";
+import type { Device, Instance, Me, Model, ModelFiles, PlatformEvent, Worker } from "./api/types";
 import type { Line } from "./live/connect";
 import type { Entry, Listing } from "./live/listing";
 import type { Live, LiveKey } from "./live/live";
@@ -40,6 +40,7 @@ export function useMe(): UseQueryResult<Me> {
 
 export const useModels = () => useLive<Model>(["live", "model"], "/api/v1/models");
 export const useInstances = () => useLive<Instance>(["live", "instance"], "/api/v1/instances");
+export const useFiles = () => useLive<ModelFiles>(["live", "file"], "/api/v1/files");
 export const useWorkers = () => useLive<Worker>(["live", "worker"], "/api/v1/workers");
 
 const NEWEST_EVENTS = 200;

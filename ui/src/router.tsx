@@ -9,6 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { backendsSearch } from "./backends/search";
 import { BASE } from "./base";
 import { ModelsPage } from "./models/ModelsPage";
 import { Gate } from "./session/Gate";
@@ -73,6 +74,17 @@ const routes = [
       component: page(() => import("./workers/WorkerPage"), "WorkerPage"),
     }),
   ]),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/files",
+    component: page(() => import("./files/FilesPage"), "FilesPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/backends",
+    component: page(() => import("./backends/BackendsPage"), "BackendsPage"),
+    validateSearch: backendsSearch,
+  }),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(routes), basepath: BASE || "/" });

@@ -1,3 +1,5 @@
+import * as engines from "../backends/words";
+import * as files from "../files/words";
 import * as fleet from "../workers/words";
 export const en = {
   language: { switch: "中文", label: "切换到中文" },
@@ -39,7 +41,7 @@ export const en = {
     submit: "Save and go on",
     show: "Show what was typed",
   },
-  nav: { models: "Models", workers: "Workers" },
+  nav: { models: "Models", workers: "Workers", files: "Model files", backends: "Engines" },
   state: {
     ready: "Ready",
     partly_ready: "Partly ready",
@@ -164,4 +166,6 @@ export const en = {
     noDevices: "No accelerators: instances run on the CPU.",
   },
   fleet: fleet.en,
+  files: files.en,
+  engines: engines.en,
 };

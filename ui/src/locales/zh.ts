@@ -1,3 +1,5 @@
+import * as engines from "../backends/words";
+import * as files from "../files/words";
 import * as fleet from "../workers/words";
 import type { Sentences } from "./sentences";
 
@@ -36,7 +38,7 @@ export const zh: Sentences = {
     submit: "保存并继续",
     show: "显示输入内容",
   },
-  nav: { models: "模型", workers: "工作节点" },
+  nav: { models: "模型", workers: "工作节点", files: "模型文件", backends: "推理引擎" },
   state: {
     ready: "就绪",
     partly_ready: "部分就绪",
@@ -155,4 +157,6 @@ export const zh: Sentences = {
     noDevices: "没有加速卡：实例在 CPU 上运行。",
   },
   fleet: fleet.zh,
+  files: files.zh,
+  engines: engines.zh,
 };

@@ -48,7 +48,7 @@ export function HealthMark({ health }: { health: Health }) {
   return <Mark look={LOOKS[health]} word={t(`health.${health}`)} />;
 }
 
-function Mark({ look: [shape, tone], word }: { look: [Shape, Tone]; word: string }) {
+export function Mark({ look: [shape, tone], word }: { look: [Shape, Tone]; word: string }) {
   return (
     <span className="mark">
       <ShapeIcon shape={shape} tone={tone} />

@@ -3,4 +3,6 @@
 export const PLACES = [
   { to: "/models", words: "nav.models" },
   { to: "/workers", words: "nav.workers" },
+  { to: "/files", words: "nav.files" },
+  { to: "/backends", words: "nav.backends" },
 ] as const;
