@@ -85,6 +85,11 @@ const routes = [
     component: page(() => import("./backends/BackendsPage"), "BackendsPage"),
     validateSearch: backendsSearch,
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/deploy",
+    component: page(() => import("./deploy/DeployPage"), "DeployPage"),
+  }),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(routes), basepath: BASE || "/" });

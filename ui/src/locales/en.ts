@@ -1,5 +1,7 @@
 import * as engines from "../backends/words";
+import * as deploy from "../deploy/words";
 import * as files from "../files/words";
+import * as acts from "../models/words";
 import * as fleet from "../workers/words";
 export const en = {
   language: { switch: "中文", label: "切换到中文" },
@@ -168,4 +170,6 @@ export const en = {
   fleet: fleet.en,
   files: files.en,
   engines: engines.en,
+  deploy: deploy.en,
+  acts: acts.en,
 };

@@ -1,5 +1,7 @@
 import * as engines from "../backends/words";
+import * as deploy from "../deploy/words";
 import * as files from "../files/words";
+import * as acts from "../models/words";
 import * as fleet from "../workers/words";
 import type { Sentences } from "./sentences";
 
@@ -159,4 +161,6 @@ export const zh: Sentences = {
   fleet: fleet.zh,
   files: files.zh,
   engines: engines.zh,
+  deploy: deploy.zh,
+  acts: acts.zh,
 };

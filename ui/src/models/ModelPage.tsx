@@ -7,6 +7,7 @@ import { StateMark } from "../parts/StateMark";
 import { useInstances, useModels } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
 import { InstanceTable } from "./InstanceTable";
+import { ModelActs } from "./ModelActs";
 import { ObstacleList } from "./ObstacleList";
 import { StartUp } from "./StartUp";
 import { arriving, instancesOf, obstacles } from "./story";
@@ -60,6 +61,7 @@ function Head({ model, instances }: { model: Model; instances: Instance[] }) {
         <span className="soft">
           {t("models.readyOf", { ready: model.ready_replicas, desired: model.replicas })}
         </span>
+        <ModelActs model={model} instances={instances} />
       </div>
       {model.state_message && <p className="sentence">{model.state_message}</p>}
       {onItsWay?.progress && <ProgressBar progress={onItsWay.progress} />}

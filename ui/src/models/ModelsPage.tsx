@@ -6,7 +6,7 @@ import { Loaded } from "../parts/Loaded";
 import { ProgressBar } from "../parts/ProgressBar";
 import { Simulated } from "../parts/Simulated";
 import { StateMark } from "../parts/StateMark";
-import { useInstances, useModels } from "../platform";
+import { useInstances, useMe, useModels } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
 import { arriving, byName, instancesOf, places } from "./story";
 
@@ -14,6 +14,7 @@ export function ModelsPage() {
   const { t } = useTranslation();
   const models = useModels();
   const instances = useInstances();
+  const isAdmin = useMe().data?.role === "admin";
   usePageTitle(t("models.title"));
   return (
     <Loaded query={models}>
@@ -23,6 +24,11 @@ export function ModelsPage() {
             <h1>{t("models.title")}</h1>
             {list.items.length > 0 && (
               <span className="soft">{t("models.count", { count: list.items.length })}</span>
+            )}
+            {isAdmin && (
+              <Link className="button is-main push" to="/deploy">
+                {t("deploy.open")}
+              </Link>
             )}
           </div>
           {list.items.length === 0 ? (
