@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from gpustack_lite.cli.datadir import DataDir
 from gpustack_lite.cli.rotation import rotate
 from gpustack_lite.ports import Identity, Ports
@@ -15,6 +17,7 @@ from gpustack_lite.settings import Settings
 CHILD_PROGRAM = (sys.executable, "-P", "-m", "gpustack_lite.cli.child")
 MARK = "GPUSTACK_LITE_FAMILY"
 """Set to the data directory's own `family` secret in every child, and in nothing else."""
+SECRET_KEY = "GPUSTACK_LITE_SECRET_KEY"  # noqa: S105  # the name of a variable
 PRIVATE = ("GPUSTACK_LITE_HANDOVER", "GPUSTACK_LITE_TOKEN", "GPUSTACK_LITE_API_KEY", "GPUSTACK_LITE_SERVER")
 LOG_BYTES = 16 * 1024**2
 LOGS_KEPT = 3
@@ -60,9 +63,14 @@ class Family:
         return [each for each in self.ports.processes.marked(MARK, mark) if self.ports.processes.is_alive(each)]
 
     def environment(self, role: str) -> dict[str, str]:
-        inherited = {key: value for key, value in os.environ.items() if key not in PRIVATE}
+        inherited = {key: value for key, value in os.environ.items() if key not in (*PRIVATE, SECRET_KEY)}
         own = {MARK: self.data_dir.secret("family", self.ports), "GPUSTACK_LITE_CHILD": json.dumps(self._told(role))}
-        return inherited | settings_environment(self.settings) | own
+        return inherited | settings_environment(self.settings) | self._secrets(role) | own
+
+    def _secrets(self, role: str) -> dict[str, str]:
+        """The key that secrets are sealed with is the server's alone."""
+        key = self.settings.secret_key
+        return {} if key is None or kind_of(role) != "server" else {SECRET_KEY: key.get_secret_value()}
 
     def _told(self, role: str) -> Mapping[str, object]:
         return {
@@ -96,11 +104,14 @@ def index_of(role: str) -> int:
 
 
 def settings_environment(settings: Settings) -> dict[str, str]:
-    """The settings as GPUSTACK_LITE_* variables, as pydantic-settings reads them: JSON for whatever is no scalar."""
+    """The settings as GPUSTACK_LITE_* variables, as pydantic-settings reads them: JSON for whatever is no scalar.
+
+    Without what is secret, which a dump writes as asterisks.
+    """
     return {
         f"GPUSTACK_LITE_{name.upper()}": _as_text(value)
         for name, value in settings.model_dump(mode="json").items()
-        if value is not None
+        if value is not None and not isinstance(getattr(settings, name), SecretStr)
     }
 
 

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from gpustack_lite import sealing
+from gpustack_lite.ports import SystemRandomness
 from tests.fakes.hub import Hub, running_hub
 from tests.harness import Document, Platform, _spoken_of, cli
 
@@ -73,3 +76,14 @@ def test_a_rotated_key_is_found_again_after_the_server_was_killed(platform: Plat
     platform.wait_api()
     listed = json.loads(own(platform, "secrets", "list", "-o", "json"))["items"]
     assert [each["readable"] for each in listed if each["name"] == "modelscope_token"] == [True]
+
+
+def test_a_key_that_is_given_seals_and_is_told_to_the_server_alone(tmp_path: Path) -> None:
+    key = sealing.new_key(SystemRandomness())
+    with Platform(tmp_path, env={"GPUSTACK_LITE_SECRET_KEY": key}) as given:
+        own(given, "secrets", "set", "modelscope_token", given=f"{CANARY}\n")
+        listed = json.loads(own(given, "secrets", "list", "-o", "json"))["items"]
+        assert [each["readable"] for each in listed if each["is_set"]] == [True]
+        assert not (given.data_dir / "secret_key").exists()
+        told = {role: key.encode() in _spoken_of(given.pid(role) or 0) for role in ("server", "gateway", "worker")}
+        assert told == {"server": True, "gateway": False, "worker": False}
