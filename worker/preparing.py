@@ -76,7 +76,8 @@ async def prepare(
     path = facts.path if facts is not None and facts.path else _path_of(workshop, source)
     needs = backend.needs(version, path) if isinstance(backend, HasNeeds) else Needs()
     texts = await asyncio.to_thread(_texts, workshop, version, needs, path)
-    is_opened = path is not None and backend.name != "echo" and not any(each.simulated for each in devices)
+    is_here = not sources.is_remote(source) and backend.name != "echo"
+    is_opened = is_here and not any(each.simulated for each in devices)
     real = await workshop.files.real(path) if path is not None and is_opened else None
     return Prepared(backend, version, facts, path, devices, inventory.machine.cpu_count, needs, texts, real)
 

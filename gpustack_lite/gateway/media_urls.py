@@ -52,7 +52,7 @@ def check(body: Bytes, allowed: Collection[Host]) -> None:
         raise Refusal("body_not_json", why=str(error)) from error
     for field, found in _addresses(content):
         if not _is_allowed(found, allowed):
-            raise Refusal("media_url_refused", param=field, address=found[:_SHOWN])
+            raise Refusal("media_url_refused", param=field, field=field, address=found[:_SHOWN])
 
 
 def hosts(named: Iterable[str]) -> frozenset[Host]:

@@ -87,9 +87,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请求体不是 JSON 对象：请发送包含 model 字段的对象。",
     ),
     "media_url_refused": (
-        "{address} would be fetched by the engine, from within this network: send the content itself "
+        "{address} in {field} would be fetched by the engine, from within this network: send the content itself "
         "(data:image/png;base64,...), or let an administrator name its host in the setting media_hosts.",
-        "引擎会从本网络内部抓取 {address}：请直接发送内容（data:image/png;base64,...），"
+        "引擎会从本网络内部抓取 {field} 中的 {address}：请直接发送内容（data:image/png;base64,...），"
         "或请管理员将该主机加入 media_hosts 设置。",
     ),
     "body_repeats_key": (

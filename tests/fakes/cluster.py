@@ -18,7 +18,7 @@ from gpustack_lite.server.publish import Publisher
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
 from gpustack_lite.wire import Assignment, BackendVersionReport, DeviceReport, Heartbeat, InstanceStatus, StatusReport
-from tests.fakes.backends import GIB, FakeBackend
+from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.rows import a_model, a_worker
 
 FAKE_VERSION = BackendVersionReport(

@@ -23,6 +23,9 @@ _PLAIN: Mapping[object, tuple[object, ...]] = {
     Any: ("anything",),
 }
 Body = dict[str, Any]
+PICTURE = "data:image/png;base64,iVBORw0KGgo="
+"""For members that an engine would fetch: any other address is refused at the gateway (`media_hosts`)."""
+_FETCHED = frozenset({"url", "image_url", "file_url"})
 
 
 def bodies(shape: type, **fixed: Any) -> Iterator[tuple[str, Body]]:
@@ -67,9 +70,14 @@ def values(hint: object, depth: int = 0) -> Iterator[Any]:
 
 def _objects(shape: type, depth: int) -> Iterator[Body]:
     hints = get_type_hints(shape, include_extras=True)
-    yield {key: next(values(hint, depth + 1), "x") for key, hint in hints.items() if is_required(hint)}
+    yield {key: _member(key, hint, depth) for key, hint in hints.items() if is_required(hint)}
     if depth < DEEPEST:
-        yield {key: next(values(hint, depth + 1), "x") for key, hint in hints.items()}
+        yield {key: _member(key, hint, depth) for key, hint in hints.items()}
+
+
+def _member(key: str, hint: object, depth: int) -> Any:
+    value = next(values(hint, depth + 1), "x")
+    return PICTURE if key in _FETCHED and isinstance(value, str) else value
 
 
 def _is_mapping(kind: object) -> bool:

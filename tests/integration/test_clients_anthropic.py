@@ -250,7 +250,7 @@ async def test_an_error_within_the_stream_is_told_in_anthropics_shape(world: Wor
         ),
         pytest.param(
             {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "x"}}]}]},
-            "messages.0.content.0.source.type",
+            "messages[0].content[0].source.url",
             id="an image by its address",
         ),
         pytest.param({"max_tokens": None}, "max_tokens", id="no max_tokens"),

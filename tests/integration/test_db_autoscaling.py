@@ -12,7 +12,7 @@ from gpustack_lite.domain import Sentence
 from gpustack_lite.messages import text
 from gpustack_lite.ports import Ports
 from gpustack_lite.server.autoscaling import Autoscaling
-from tests.fakes.backends import FakeBackend
+from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster
 

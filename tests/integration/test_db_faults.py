@@ -13,7 +13,7 @@ from gpustack_lite.db.tables import Event
 from gpustack_lite.ports import Ports
 from gpustack_lite.server.standing import SETTLE
 from gpustack_lite.wire import DeviceReport, FaultReport, Said
-from tests.fakes.backends import GIB, FakeBackend
+from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster
 

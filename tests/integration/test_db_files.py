@@ -13,7 +13,7 @@ from gpustack_lite.db.tables import Change, Event, ModelFile
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import FilesStatus
-from tests.fakes.backends import FakeBackend
+from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster, status
 
 pytestmark = pytest.mark.integration

@@ -8,7 +8,7 @@ from gpustack_lite.db.queries import devices, workers
 from gpustack_lite.db.queries.paging import Wish
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import AssignedInstance, Meeting
-from tests.fakes.backends import FakeBackend
+from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster, status
 
 pytestmark = pytest.mark.integration

@@ -135,6 +135,7 @@ async def test_two_hundred_clients_at_a_sleeping_model_get_answers_or_429(world:
     tasks = [asking(world, str(index)) for index in range(200)]
     await world.server.until(lambda: any("tiny" in each.wake for each in world.server.statuses))
     await waiting(world, 150)
+    await until(lambda: sum(task.done() for task in tasks) == 50)
     await world.server.publish((not_here("starting", is_coming=True),))
     await world.server.publish((route("tiny", world.engine.address, serving=MAY_SLEEP),))
     answers = await asyncio.gather(*tasks)

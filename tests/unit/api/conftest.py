@@ -11,7 +11,7 @@ import pytest
 from backends import registry
 from backends.registry import Registry
 from gpustack_lite.db.tables import User
-from tests.fakes.backends import FakeBackend
+from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.management import Api, migrated, running
 
 

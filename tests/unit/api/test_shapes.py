@@ -95,7 +95,7 @@ ONES: list[tuple[str, type[BaseModel]]] = [
 @pytest.fixture(autouse=True)
 def described(monkeypatch: pytest.MonkeyPatch) -> None:
     from backends import registry
-    from tests.fakes.backends import FakeBackend
+    from tests.fakes.fake_backends import FakeBackend
 
     monkeypatch.setattr(registry, "with_custom", lambda spec: FakeBackend(str(spec["name"])))
 
