@@ -12,9 +12,9 @@ from gpustack_lite.domain import Sentence
 from gpustack_lite.messages import text
 from gpustack_lite.ports import Ports
 from gpustack_lite.server.autoscaling import Autoscaling
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 RULE = {"min": 1, "max": 3, "in_flight_per_replica": 4.0}

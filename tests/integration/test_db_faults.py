@@ -13,9 +13,9 @@ from gpustack_lite.db.tables import Event
 from gpustack_lite.ports import Ports
 from gpustack_lite.server.standing import SETTLE
 from gpustack_lite.wire import DeviceReport, FaultReport, Said
-from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster
+from tests.fakes.fake_backends import GIB, FakeBackend
 
 pytestmark = pytest.mark.integration
 ISOLATE = FaultReport(code="8C03A000", action="isolate", said=Said(code="fault_isolate"))

@@ -13,8 +13,8 @@ from gpustack_lite.db.tables import Change, Event, ModelFile
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import FilesStatus
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster, status
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 SOURCE = "huggingface:org/name"

@@ -8,8 +8,8 @@ from gpustack_lite.db.queries import devices, workers
 from gpustack_lite.db.queries.paging import Wish
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import AssignedInstance, Meeting
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster, status
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 GIB = 1024**3

@@ -15,9 +15,9 @@ from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
 from gpustack_lite.server import placements, replicas
 from gpustack_lite.server.deciding import decide
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, clear, make_cluster
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 ROUNDS = 50

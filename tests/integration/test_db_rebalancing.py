@@ -11,9 +11,9 @@ from gpustack_lite.db.tables import Rebalance
 from gpustack_lite.errors import Refusal
 from gpustack_lite.ports import Ports
 from gpustack_lite.server import evaluating, rebalancing
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 

@@ -13,9 +13,9 @@ from gpustack_lite.db.tables import Event, GatewayRow, Inspection, Model, ModelI
 from gpustack_lite.lifecycle import State, is_allowed
 from gpustack_lite.ports import Ports
 from gpustack_lite.wire import RoutesReply
-from tests.fakes.fake_backends import FakeBackend
 from tests.fakes.clock import ManualClock
 from tests.fakes.cluster import Cluster, FakeWorker, make_cluster, status
+from tests.fakes.fake_backends import FakeBackend
 
 pytestmark = pytest.mark.integration
 EXITED = {"code": "engine_exited", "params": {"exit_code": 1}}

@@ -10,8 +10,8 @@ from gpustack_lite.db import members
 from gpustack_lite.db.queries.placing import Ask, Explain, Place, Snapshot
 from gpustack_lite.db.tables import Inspection, Model, ModelInstance, Worker, WorkerDevice
 from gpustack_lite.server.deciding import Decision, MakeRoom, decide, news
-from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.clock import START
+from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.rows import a_device, a_model, a_placed_instance, a_worker, an_instance
 
 FACTS = {"format": "gguf", "path": "/models/m.gguf", "size_bytes": GIB, "kv_head_counts": [8], "of_a_newer_worker": 1}

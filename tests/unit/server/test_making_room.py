@@ -6,8 +6,8 @@ from backends import registry
 from gpustack_lite.db.queries.placing import Ask, Snapshot
 from gpustack_lite.db.tables import Inspection
 from gpustack_lite.server.making_room import unasked
-from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.clock import START
+from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.rows import a_model, a_placed_instance, a_worker
 
 SOURCE = "/models/m.gguf"

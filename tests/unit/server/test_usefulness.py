@@ -8,8 +8,8 @@ from backends import registry
 from gpustack_lite.db.queries.placing import Snapshot
 from gpustack_lite.db.tables import ModelInstance
 from gpustack_lite.server.usefulness import least_missed
-from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.clock import START
+from tests.fakes.fake_backends import GIB, FakeBackend
 from tests.fakes.rows import a_device, a_model, a_placed_instance, a_worker, an_instance
 
 HELD = {"device_count": 1, "bytes_per_device": 10 * GIB, "ram_bytes": 0, "device_kinds": ["cuda"]}
