@@ -285,3 +285,20 @@ async def test_a_usage_row_is_read_back_as_it_was_counted(db: Database) -> None:
         found = await session.get(UsageRecord, "r")
     assert found is not None
     assert UsageRow.model_validate(found.model_dump()) == row
+
+
+async def test_usage_is_summed_by_the_hours_and_days_of_utc_whatever_became_of_its_rows(db: Database) -> None:
+    day = START.replace(hour=0, minute=0, second=0, microsecond=0)
+    begun = [day - timedelta(hours=1), day + timedelta(hours=5), day + timedelta(hours=5, minutes=59)]
+    await count(db, [a_row(f"h{number}", started_at=at) for number, at in enumerate(begun)])
+
+    async def counted(by: str) -> dict[str, int]:
+        async with db.read() as session:
+            return {each[by]: each["requests"] for each in await usage.summed(session, [by], None, None, None)}
+
+    before, today = (day - timedelta(days=1)).date().isoformat(), day.date().isoformat()
+    assert await counted("hour") == {f"{before}T23:00Z": 1, f"{today}T05:00Z": 2}
+    async with db.write() as session:
+        assert await usage_days.forget(session, day, 100) == 1
+    assert await counted("day") == {before: 1, today: 2}
+    assert await counted("hour") == {f"{before}T00:00Z": 1, f"{today}T05:00Z": 2}

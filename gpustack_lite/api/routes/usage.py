@@ -25,7 +25,7 @@ async def sum_usage(
     start: Annotated[str | None, Query(alias="from")] = None,
     end: Annotated[str | None, Query(alias="to")] = None,
 ) -> JSONResponse:
-    """`by` names model, key and user, separated by commas; `from` is included, `to` is not."""
+    """`by` names model, key, user, day and hour (UTC), separated by commas; `from` is included, `to` is not."""
     names = [name.strip() for name in by.split(",") if name.strip()]
     span = moment(start, "from"), moment(end, "to")
     async with context.db.read() as session:

@@ -577,6 +577,8 @@ class UsageShape(Shape):
     images: int
     audio_seconds: float
     device_seconds: float | None
+    day: str | None = None
+    hour: str | None = None
     model: str | None = None
     key_id: int | None = None
     key: str | None = None

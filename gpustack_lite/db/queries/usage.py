@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, literal_column
 from sqlmodel import col, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -16,7 +16,13 @@ from gpustack_lite.wire import UsageRow
 
 ROWS_AT_ONCE = 500
 """Times 24 columns stays below SQLite's bound of 32,766 variables."""
-DIMENSIONS = {"model": "model", "key": "key_id", "user": "user_id"}
+DIMENSIONS = {"model": "model", "key": "key_id", "user": "user_id", "day": "day", "hour": "hour"}
+"""Days are 2026-12-01, hours 2026-12-01T07:00Z, both of UTC."""
+_MIDNIGHT = "T00:00Z"
+_TIMES = {
+    "day": {"sqlite": "%Y-%m-%d", "postgresql": "YYYY-MM-DD"},
+    "hour": {"sqlite": "%Y-%m-%dT%H:00Z", "postgresql": 'YYYY-MM-DD"T"HH24:00"Z"'},
+}
 _SUMS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "images", "audio_seconds")
 _COUNTS = ("requests", *_SUMS)
 
@@ -48,7 +54,7 @@ async def summed(
 ) -> list[dict[str, Any]]:
     """One row per combination of `by`, the largest number of requests first; what reached no engine is none.
 
-    Days whose rows are forgotten count whole, to the span in which they begin.
+    Days whose rows are forgotten count whole, to the span (and hour) in which they begin.
 
     Raises:
         Refusal: `unknown_dimension`.
@@ -76,24 +82,39 @@ Found = list[tuple[Sequence[Any], tuple[Any, ...]]]
 async def _of_rows(
     session: AsyncSession, fields: list[str], start: datetime | None, end: datetime | None, owner: int | None
 ) -> Found:
-    columns: list[Any] = [getattr(UsageRecord, field) for field in fields]
+    columns = [_column(session, field) for field in fields]
     sums = [func.sum(getattr(UsageRecord, name)) for name in _SUMS]
     selected: Any = select(func.count(col(UsageRecord.instance_id)), *sums, *columns)
     found: Any = await session.exec(selected.where(*between(start, end, owner)).group_by(*columns))
     return [(row[: len(_COUNTS)], tuple(row[len(_COUNTS) :])) for row in found]
 
 
+def _column(session: AsyncSession, field: str) -> Any:
+    if field not in _TIMES:
+        return getattr(UsageRecord, field)
+    dialect = session.get_bind().dialect.name
+    shape: Any = literal_column(f"'{_TIMES[field][dialect]}'")  # no bind: SELECT and GROUP BY must be the same text
+    if dialect == "sqlite":
+        return func.strftime(shape, col(UsageRecord.started_at))
+    return func.to_char(func.timezone(literal_column("'UTC'"), col(UsageRecord.started_at)), shape)
+
+
 async def _of_days(
     session: AsyncSession, fields: list[str], start: datetime | None, end: datetime | None, owner: int | None
 ) -> Found:
-    columns: list[Any] = [getattr(UsageDay, field) for field in fields]
+    columns: list[Any] = [getattr(UsageDay, "day" if field == "hour" else field) for field in fields]
     sums = [func.sum(getattr(UsageDay, name)) for name in _COUNTS]
     where = [] if start is None else [col(UsageDay.day) >= first_day(start)]
     where += [] if end is None else [col(UsageDay.day) < first_day(end)]
     where += [] if owner is None else [col(UsageDay.user_id) == owner]
     selected: Any = select(*sums, *columns)
     found: Any = await session.exec(selected.where(*where).group_by(*columns))
-    return [(row[: len(_COUNTS)], tuple(each or None for each in row[len(_COUNTS) :])) for row in found]
+    return [(row[: len(_COUNTS)], _key(fields, row[len(_COUNTS) :])) for row in found]
+
+
+def _key(fields: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
+    named = zip(fields, values, strict=True)
+    return tuple(f"{value}{_MIDNIGHT}" if field == "hour" else value or None for field, value in named)
 
 
 def first_day(moment: datetime) -> str:
