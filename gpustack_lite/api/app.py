@@ -19,6 +19,7 @@ from gpustack_lite.api.routes import (
     auth,
     backends,
     batches,
+    compare,
     devices,
     engine_versions,
     evaluate,
@@ -67,6 +68,7 @@ MANAGEMENT = (
     requests,
     usage,
     watch,
+    compare,
 )
 
 

@@ -24,6 +24,9 @@ OPEN_TO_ALL = frozenset({"/api/v1/auth/login", "/api/agent/v1/join"})
 STRANGER_BODY_BYTES = 64 * 1024
 PERSON_BODY_BYTES = 1024**2
 MACHINE_BODY_BYTES = 32 * 1024**2
+PICTURES = "/api/v1/compare"
+PICTURES_BODY_BYTES = 4 * 1024**2
+"""A prompt may bring pictures; it is held once for each model that is asked."""
 UPLOADS = "/v1/files"
 """Bounded where they are read."""
 PEOPLE_AT_ONCE = 32
@@ -153,6 +156,8 @@ def body_limit(path: str) -> int | None:
         return None
     if path in OPEN_TO_ALL:
         return STRANGER_BODY_BYTES
+    if path == PICTURES:
+        return PICTURES_BODY_BYTES
     return MACHINE_BODY_BYTES if path.startswith(MACHINE_PREFIXES) else PERSON_BODY_BYTES
 
 

@@ -76,6 +76,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The list cannot be sorted by {sort}: use one of {names}.",
         "列表不能按 {sort} 排序：可用 {names}。",
     ),
+    "compare_broken": (
+        "The answer ended before it was whole: the gateway went away. Send it again.",
+        "应答尚未完整便已中断：网关已离开。请重新发送。",
+    ),
     "unknown_dimension": ("Usage cannot be summed by {name}: use {names}.", "用量不能按 {name} 汇总：可用 {names}。"),
     # credentials
     "credential_missing": (

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from gpustack_lite.ports import Ports, short_unix_path
 from gpustack_lite.relay.connection import Patience
 from gpustack_lite.relay.failures import UpstreamFailed
 from gpustack_lite.relay.heads import serialise
-from gpustack_lite.relay.pool import Pool
+from gpustack_lite.relay.pool import Lent, Pool
 from gpustack_lite.relay.target import Target
 
 SOCKETS = "gateway-*.sock"
@@ -45,21 +46,28 @@ class InnerDoor:
             NoAnswer: there was no whole one.
             AnswerTooLong: it has more than `MOST_ANSWER_BYTES`.
         """
-        fields = [
-            (b"host", b"localhost"),
-            (b"authorization", b"Bearer " + secret.encode()),
-            (b"content-type", b"application/json"),
-        ]
-        parts = [serialise(b"POST", path.encode(), fields, length=len(body)), body]
         try:
             async with asyncio.timeout(HOUR_SECONDS):
-                return await self._exchange(parts)
+                return await self._exchange(path, body, [(b"authorization", b"Bearer " + secret.encode())])
         except (UpstreamFailed, TimeoutError) as error:
             raise NoAnswer from error
 
-    async def _exchange(self, parts: list[bytes]) -> Answer:
+    async def open(self, path: str, body: bytes, fields: Sequence[tuple[bytes, bytes]]) -> Lent:
+        """An answer that has begun, to be read as it comes; `fields` say who asks.
+
+        Raises:
+            UpstreamFailed: none began.
+        """
         self._pool.sweep()
-        with await self._pool.request(self._target(), b"POST", parts) as connection:
+        said = [(b"host", b"localhost"), (b"content-type", b"application/json"), *fields]
+        parts = [serialise(b"POST", path.encode(), said, length=len(body)), body]
+        return await self._pool.request(self._target(), b"POST", parts)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    async def _exchange(self, path: str, body: bytes, fields: Sequence[tuple[bytes, bytes]]) -> Answer:
+        with await self.open(path, body, fields) as connection:
             answer = bytearray()
             while data := await connection.read():
                 answer += data

@@ -17,11 +17,11 @@ from gpustack_lite.db.tables import Batch, StoredFile
 from gpustack_lite.domain import Sentence
 from gpustack_lite.filestore import FileStore, digest, id_of
 from gpustack_lite.messages import text
+from gpustack_lite.relay.inner_door import Answer, AnswerTooLong, InnerDoor, NoAnswer
 from gpustack_lite.server import batch_files, batch_lines
 from gpustack_lite.server.batch_files import Results
 from gpustack_lite.server.batch_lines import Line
 from gpustack_lite.server.core import Core
-from gpustack_lite.server.inner_door import Answer, AnswerTooLong, InnerDoor, NoAnswer
 
 log = logging.getLogger(__name__)
 TOPIC = "batches"

@@ -104,6 +104,13 @@ class Rotation(Body):
     overlap_seconds: Annotated[StrictInt, Field(ge=0, le=30 * 86_400)] = 0
 
 
+class Comparison(Body):
+    """`request` is a chat completion without its model; the same model may stand in `models` several times."""
+
+    models: Annotated[list[Name], Field(min_length=1, max_length=6)]
+    request: dict[str, Any]
+
+
 class UserCreate(Body):
     """Without a password one is made up, and is in the answer this once."""
 

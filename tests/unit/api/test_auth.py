@@ -131,6 +131,7 @@ GATEWAY = {
     ("POST", "/api/gateway/v1/status"),
 }
 INFERENCE = [
+    ("POST", "/api/v1/compare"),
     ("POST", "/v1/files"),
     ("GET", "/v1/files"),
     ("GET", "/v1/files/{file_id}"),

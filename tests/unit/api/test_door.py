@@ -9,6 +9,7 @@ from gpustack_lite.api.door import (
     PEOPLE_AT_ONCE,
     PEOPLE_WAITING,
     PERSON_BODY_BYTES,
+    PICTURES_BODY_BYTES,
     STRANGER_BODY_BYTES,
     Door,
     body_limit,
@@ -73,6 +74,7 @@ def test_a_path_has_one_meaning_or_is_refused(path: str, canonical: bool) -> Non
     ("path", "limit"),
     [
         ("/api/v1/models", PERSON_BODY_BYTES),
+        ("/api/v1/compare", PICTURES_BODY_BYTES),
         ("/api/v1/auth/login", STRANGER_BODY_BYTES),
         ("/api/agent/v1/join", STRANGER_BODY_BYTES),
         ("/api/gateway/v1/usage", MACHINE_BODY_BYTES),

@@ -1170,7 +1170,7 @@ export interface paths {
         };
         /**
          * Sum Usage
-         * @description `by` names model, key and user, separated by commas; `from` is included, `to` is not.
+         * @description `by` names model, key, user, day and hour (UTC), separated by commas; `from` is included, `to` is not.
          */
         get: operations["sum_usage_api_v1_usage_get"];
         put?: never;
@@ -1195,6 +1195,26 @@ export interface paths {
         get: operations["watch_api_v1_watch_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare
+         * @description Server-sent events: the answers to `request`, a chat completion, as each of `models` gives it.
+         */
+        post: operations["compare_api_v1_compare_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1492,6 +1512,18 @@ export interface components {
             line?: string | null;
             /** Fraction */
             fraction?: number | null;
+        };
+        /**
+         * Comparison
+         * @description `request` is a chat completion without its model; the same model may stand in `models` several times.
+         */
+        Comparison: {
+            /** Models */
+            models: string[];
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
         };
         /** CordonSpec */
         CordonSpec: {
@@ -3048,6 +3080,10 @@ export interface components {
             audio_seconds: number;
             /** Device Seconds */
             device_seconds: number | null;
+            /** Day */
+            day?: string | null;
+            /** Hour */
+            hour?: string | null;
             /** Model */
             model?: string | null;
             /** Key Id */
@@ -6155,6 +6191,39 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    compare_api_v1_compare_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Comparison"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
