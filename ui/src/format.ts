@@ -19,6 +19,14 @@ export function seconds(count: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+export function dateTime(moment: string, language: string): string {
+  return new Intl.DateTimeFormat(language, {
+    dateStyle: "short",
+    timeStyle: "short",
+    hourCycle: "h23",
+  }).format(new Date(moment));
+}
+
 export function clockTime(moment: string | number, language: string): string {
   return new Intl.DateTimeFormat(language, {
     hour: "2-digit",

@@ -9,6 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { type Tab, tabOf } from "./access/forms";
 import { backendsSearch } from "./backends/search";
 import { BASE } from "./base";
 import { ModelsPage } from "./models/ModelsPage";
@@ -89,6 +90,19 @@ const routes = [
     getParentRoute: () => root,
     path: "/deploy",
     component: page(() => import("./deploy/DeployPage"), "DeployPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/access",
+    component: page(() => import("./access/AccessPage"), "AccessPage"),
+    validateSearch: ({ tab }: Record<string, unknown>): { tab: Tab } => ({ tab: tabOf(tab) }),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/audit",
+    component: page(() => import("./audit/AuditPage"), "AuditPage"),
+    validateSearch: ({ q }: Record<string, unknown>): { q?: string } =>
+      typeof q === "string" && q !== "" ? { q } : {},
   }),
 ] as const;
 

@@ -1,3 +1,4 @@
+import * as access from "../access/words";
 import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
@@ -43,7 +44,14 @@ export const en = {
     submit: "Save and go on",
     show: "Show what was typed",
   },
-  nav: { models: "Models", workers: "Workers", files: "Model files", backends: "Engines" },
+  nav: {
+    models: "Models",
+    workers: "Workers",
+    files: "Model files",
+    backends: "Engines",
+    access: "Access",
+    audit: "Audit",
+  },
   state: {
     ready: "Ready",
     partly_ready: "Partly ready",
@@ -172,4 +180,5 @@ export const en = {
   engines: engines.en,
   deploy: deploy.en,
   acts: acts.en,
+  access: access.en,
 };

@@ -1,3 +1,4 @@
+import * as access from "../access/words";
 import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
@@ -40,7 +41,14 @@ export const zh: Sentences = {
     submit: "保存并继续",
     show: "显示输入内容",
   },
-  nav: { models: "模型", workers: "工作节点", files: "模型文件", backends: "推理引擎" },
+  nav: {
+    models: "模型",
+    workers: "工作节点",
+    files: "模型文件",
+    backends: "推理引擎",
+    access: "访问控制",
+    audit: "审计",
+  },
   state: {
     ready: "就绪",
     partly_ready: "部分就绪",
@@ -163,4 +171,5 @@ export const zh: Sentences = {
   engines: engines.zh,
   deploy: deploy.zh,
   acts: acts.zh,
+  access: access.zh,
 };

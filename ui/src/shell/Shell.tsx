@@ -12,6 +12,8 @@ import { Wordmark } from "./Wordmark";
 
 export function Shell() {
   const { t } = useTranslation();
+  const isAdmin = useMe().data?.role === "admin";
+  const places = PLACES.filter((place) => isAdmin || !("isForAdmins" in place));
   useLine();
   return (
     <div className="shell">
@@ -24,7 +26,7 @@ export function Shell() {
         </Link>
         <nav aria-label={t("app.navigation")}>
           <ul>
-            {PLACES.map(({ to, words }) => (
+            {places.map(({ to, words }) => (
               <li key={to}>
                 <Link to={to}>{t(words)}</Link>
               </li>

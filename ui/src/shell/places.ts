@@ -1,8 +1,16 @@
 // Where the navigation leads, in its order, and the words that name it.
 
+export interface Place {
+  to: string;
+  words: string;
+  isForAdmins?: boolean;
+}
+
 export const PLACES = [
   { to: "/models", words: "nav.models" },
   { to: "/workers", words: "nav.workers" },
   { to: "/files", words: "nav.files" },
   { to: "/backends", words: "nav.backends" },
-] as const;
+  { to: "/access", words: "nav.access" },
+  { to: "/audit", words: "nav.audit", isForAdmins: true },
+] as const satisfies Place[];
