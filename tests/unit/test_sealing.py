@@ -53,7 +53,9 @@ def test_a_value_does_not_open_under_another_name() -> None:
         ring(OLD).open("oidc_client_secret", sealed)
 
 
-@pytest.mark.parametrize("text", ["short", "é" * 43, "A" * 44, OLD[:-1] + "!"])
+@pytest.mark.parametrize(
+    "text", ["short", "é" * 43, "A" * 44, OLD[:-1] + "!"], ids=["short", "not ascii", "too long", "not base64"]
+)
 def test_what_is_no_key_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="secret_key_malformed"):
         ring(text)
