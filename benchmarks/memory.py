@@ -26,7 +26,7 @@ SAID = {
     "weights": "weights of one rank",
     "cache": "cache",
     "taken": "all but the cache, on one device",
-    "total": "the whole engine",
+    "buffers": "buffers on the device",
 }
 
 
@@ -103,12 +103,18 @@ def _taken(told: Mapping[str, Any], facts: ModelFacts) -> float:
     return device_bytes(found) - term_bytes(found, "term_cache")
 
 
+def _buffers(told: Mapping[str, Any], facts: ModelFacts) -> float:
+    """What the log adds up: neither the process nor what it keeps in RAM."""
+    found = _llama(told, facts)
+    return found.weights_bytes + found.kv_bytes + found.activation_bytes
+
+
 OURS: Mapping[str, Callable[[Mapping[str, Any], ModelFacts], float]] = {
     "checkpoint": lambda _, facts: float(facts.weights_bytes or 0),
     "weights": lambda told, facts: term_bytes(_reserving(told, facts), "term_weights"),
     "cache": _cache,
     "taken": _taken,
-    "total": lambda told, facts: _llama(told, facts).total_bytes,
+    "buffers": _buffers,
 }
 
 

@@ -7,6 +7,9 @@ from gpustack_lite.ports import Ports
 from gpustack_lite.settings import Settings
 from gpustack_lite.signals import Signals
 
+MOST_AT_ONCE = 200
+"""Instances in one transaction, about a second: while it lasts nobody else writes, not even the leader's lease."""
+
 
 @dataclass(frozen=True, slots=True)
 class Core:

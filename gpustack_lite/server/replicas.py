@@ -9,7 +9,7 @@ from gpustack_lite.db.queries.replicas import Fleet
 from gpustack_lite.db.tables import ModelInstance
 from gpustack_lite.lifecycle import State
 from gpustack_lite.ports import Clock
-from gpustack_lite.server.core import Core
+from gpustack_lite.server.core import MOST_AT_ONCE, Core
 from gpustack_lite.server.rollout import Action, Create, replica_actions, surplus_that_serves
 from gpustack_lite.server.usefulness import least_missed
 
@@ -30,7 +30,9 @@ async def step(core: Core) -> float | None:
             for model_id, action in now:
                 await _carry_out(session, fleet, model_id, action, core.ports.clock)
     core.signals.touch("instances", "changes", "drain")
-    return None if len(now) == len(due) else 1.0
+    if len(now) == len(due):
+        return None
+    return 0.0 if len(now) == MOST_AT_ONCE else 1.0
 
 
 async def _least_missed(session: AsyncSession, fleet: Fleet, clock: Clock) -> list[int]:
@@ -52,11 +54,11 @@ def _due(fleet: Fleet, least_missed: Sequence[int] = ()) -> list[tuple[int, Acti
 
 
 def _now(due: list[tuple[int, Action]], fleet: Fleet) -> list[tuple[int, Action]]:
-    """Everything but the replacements of LOST instances that are too many for this second."""
+    """What one transaction takes, without the replacements of LOST instances that are too many for this second."""
     with_lost = {key for key, each in fleet.instances.items() if any(one.state == State.LOST for one in each)}
     replacements = [each for each in due if isinstance(each[1], Create) and each[0] in with_lost]
     others = [each for each in due if not (isinstance(each[1], Create) and each[0] in with_lost)]
-    return others + replacements[:REPLACEMENTS_PER_SECOND]
+    return (others + replacements[:REPLACEMENTS_PER_SECOND])[:MOST_AT_ONCE]
 
 
 async def _carry_out(session: AsyncSession, fleet: Fleet, model_id: int, action: Action, clock: Clock) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,34 @@ async def test_a_round_that_was_decided_on_an_old_snapshot_is_not_written(db: Da
     async with db.write() as session:
         assert not await placing.commit(session, old.revision, decisions, ports.clock)
     assert set((await one.states()).values()) == {"pending"}
+
+
+async def test_a_large_round_is_written_in_parts_and_what_moves_meanwhile_is_seen(
+    db: Database, ports: Ports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody comes between two parts: what is written stays, the rest is decided anew, no device is taken twice."""
+    one = await make_cluster(db, ports)
+    await one.add_worker(devices=8)
+    await one.add_model(replicas=8)
+    monkeypatch.setattr(replicas, "MOST_AT_ONCE", 5)
+    assert await replicas.step(one.core) == 0.0
+    assert await replicas.step(one.core) is None
+    parts: list[int | None] = []
+    commit = placements._commit
+
+    async def disturbed(*given: Any) -> int | None:
+        if len(parts) == 1:
+            async with db.write() as session:
+                await cluster.next_counter(session, cluster.CLUSTER)
+        parts.append(await commit(*given))
+        return parts[-1]
+
+    monkeypatch.setattr(placements, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(placements, "_commit", disturbed)
+    await placements.step(one.core)
+    assert [each is None for each in parts] == [False, True, False, False]
+    rows = await one.instances()
+    assert Counter(index for each in rows for index in each.device_indices) == dict.fromkeys(range(8), 1)
 
 
 async def test_a_server_whose_epoch_has_passed_places_nothing(db: Database, ports: Ports, clock: ManualClock) -> None:

@@ -112,14 +112,19 @@ async def has_pending(session: AsyncSession) -> bool:
     return (await session.exec(one)).first() is not None
 
 
-async def commit(session: AsyncSession, seen: int, decided: Iterable[Place | Explain | Ask], clock: Clock) -> bool:
-    """Write a round; False, and nothing is written, when a claim or an Assignment moved since the snapshot."""
+async def commit(
+    session: AsyncSession, seen: int, decided: Iterable[Place | Explain | Ask], clock: Clock
+) -> int | None:
+    """Write decisions, and say the revision that they lead to; None, and nothing is written, when a claim or an
+    Assignment moved since the one that was `seen`.
+    """
     decisions = list(decided)
     places = [each for each in decisions if isinstance(each, Place)]
+    revision: int | None = seen
     if places:
         revision = await cluster.advance_if_unmoved(session, cluster.CLUSTER, seen)
         if revision is None:
-            return False
+            return None
         async with moves.telling_models_once(session, clock):
             for place in places:
                 await _place(session, place, revision, clock)
@@ -129,7 +134,7 @@ async def commit(session: AsyncSession, seen: int, decided: Iterable[Place | Exp
                 await _explain(session, decision, clock)
             elif isinstance(decision, Ask):
                 await inspections.ask(session, decision.source, decision.worker_ids, clock)
-    return True
+    return revision
 
 
 async def _place(session: AsyncSession, place: Place, revision: int, clock: Clock) -> None:

@@ -1,5 +1,6 @@
 """Our arithmetic against loads that were really done (`python -m benchmarks.memory --loads` recorded them)."""
 
+from benchmarks.memory import rows
 from benchmarks.memory_loads import Row, recorded
 
 ROWS = recorded()
@@ -14,6 +15,11 @@ def test_nine_of_ten_are_within_a_tenth_and_none_is_more_than_three_percent_too_
     near = [each for each in LLAMA if abs(each.before) <= 0.10]
     assert len(near) >= 0.9 * len(LLAMA), [each.load for each in LLAMA if each not in near]
     assert min(each.before for each in LLAMA) >= -0.03
+
+
+def test_nine_of_ten_totals_are_within_a_tenth_with_those_of_public_logs() -> None:
+    errors = [each.before for each in ROWS] + [row.error for row in rows() if row.what in {"taken", "buffers"}]
+    assert sum(abs(each) <= 0.10 for each in errors) >= 0.9 * len(errors)
 
 
 def test_after_learning_none_is_too_low() -> None:
