@@ -13,8 +13,11 @@ import { type Tab, tabOf } from "./access/forms";
 import { backendsSearch } from "./backends/search";
 import { BASE } from "./base";
 import { ModelsPage } from "./models/ModelsPage";
+import { playgroundSearch } from "./playground/search";
+import { requestsSearch } from "./requests/search";
 import { Gate } from "./session/Gate";
 import { Shell } from "./shell/Shell";
+import { usageSearch } from "./usage/search";
 import { workersSearch } from "./workers/search";
 
 /** Pages come when they are asked for; the first load carries the frame and the list of models. */
@@ -103,6 +106,24 @@ const routes = [
     component: page(() => import("./audit/AuditPage"), "AuditPage"),
     validateSearch: ({ q }: Record<string, unknown>): { q?: string } =>
       typeof q === "string" && q !== "" ? { q } : {},
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/playground",
+    component: page(() => import("./playground/PlaygroundPage"), "PlaygroundPage"),
+    validateSearch: playgroundSearch,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/usage",
+    component: page(() => import("./usage/UsagePage"), "UsagePage"),
+    validateSearch: usageSearch,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/requests",
+    component: page(() => import("./requests/RequestsPage"), "RequestsPage"),
+    validateSearch: requestsSearch,
   }),
 ] as const;
 

@@ -12,6 +12,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly code = "",
   ) {
     super(message);
   }
@@ -77,7 +78,7 @@ export class Api {
         throw new ApiError(0, "");
       },
     );
-    if (!response.ok) throw new ApiError(response.status, await sentenceOf(response));
+    if (!response.ok) throw await refusalOf(response);
     return response;
   }
 
@@ -101,11 +102,11 @@ export class Api {
   }
 }
 
-async function sentenceOf(response: Response): Promise<string> {
+async function refusalOf(response: Response): Promise<ApiError> {
   try {
-    const body = (await response.json()) as { error?: { message?: string } };
-    return body.error?.message ?? "";
+    const { error } = (await response.json()) as { error?: { message?: string; code?: string | null } };
+    return new ApiError(response.status, error?.message ?? "", error?.code ?? "");
   } catch {
-    return "";
+    return new ApiError(response.status, "");
   }
 }

@@ -3,6 +3,9 @@ import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
 import * as acts from "../models/words";
+import * as playground from "../playground/words";
+import * as requests from "../requests/words";
+import * as usage from "../usage/words";
 import * as fleet from "../workers/words";
 export const en = {
   language: { switch: "中文", label: "切换到中文" },
@@ -51,6 +54,9 @@ export const en = {
     backends: "Engines",
     access: "Access",
     audit: "Audit",
+    playground: "Playground",
+    usage: "Usage",
+    requests: "Request log",
   },
   state: {
     ready: "Ready",
@@ -179,6 +185,9 @@ export const en = {
   files: files.en,
   engines: engines.en,
   deploy: deploy.en,
+  playground: playground.en,
+  requests: requests.en,
+  usage: usage.en,
   acts: acts.en,
   access: access.en,
 };

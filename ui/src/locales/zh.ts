@@ -3,6 +3,9 @@ import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
 import * as acts from "../models/words";
+import * as playground from "../playground/words";
+import * as requests from "../requests/words";
+import * as usage from "../usage/words";
 import * as fleet from "../workers/words";
 import type { Sentences } from "./sentences";
 
@@ -48,6 +51,9 @@ export const zh: Sentences = {
     backends: "推理引擎",
     access: "访问控制",
     audit: "审计",
+    playground: "试验场",
+    usage: "用量",
+    requests: "请求记录",
   },
   state: {
     ready: "就绪",
@@ -170,6 +176,9 @@ export const zh: Sentences = {
   files: files.zh,
   engines: engines.zh,
   deploy: deploy.zh,
+  playground: playground.zh,
+  requests: requests.zh,
+  usage: usage.zh,
   acts: acts.zh,
   access: access.zh,
 };

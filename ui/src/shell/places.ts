@@ -8,9 +8,12 @@ export interface Place {
 
 export const PLACES = [
   { to: "/models", words: "nav.models" },
+  { to: "/playground", words: "nav.playground" },
   { to: "/workers", words: "nav.workers" },
   { to: "/files", words: "nav.files" },
   { to: "/backends", words: "nav.backends" },
+  { to: "/usage", words: "nav.usage" },
+  { to: "/requests", words: "nav.requests" },
   { to: "/access", words: "nav.access" },
   { to: "/audit", words: "nav.audit", isForAdmins: true },
 ] as const satisfies Place[];
