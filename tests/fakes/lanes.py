@@ -289,6 +289,7 @@ class Memory:
         )
 
     async def play(self, case: Case) -> Outcome:
+        self.parts.balancer.__init__(self.clock.monotonic)  # type: ignore[misc]  # what one case taught is not known in the next
         self.know(case.replicas)
         self.parts.freshness.confirm()
         self.engines.begin(case.replies, case.refuses)

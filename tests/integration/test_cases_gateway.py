@@ -258,6 +258,7 @@ def test_e01_nothing_answers_who_shows_no_credential_or_that_of_a_user(outsider:
     own = {(method, path) for method, path in routes if path.startswith("/v1/")} | {
         ("get", "/api/v1/requests"),
         ("get", "/api/v1/requests/{ref}"),
+        ("post", "/api/v1/compare"),
     }
     for headers, allowed in (({}, is_open), (outsider.headers, is_open | own)):
         for method, path in (each for each in routes if each not in allowed):
