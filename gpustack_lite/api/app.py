@@ -94,7 +94,7 @@ def described() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    errors: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorShape}}
+    errors: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorShape}, "503": {"model": ErrorShape}}
     for part in MANAGEMENT:
         app.include_router(part.router, prefix=PREFIX, responses=errors)
     for part in (files, batches):
