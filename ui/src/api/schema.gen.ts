@@ -3332,6 +3332,15 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3358,6 +3367,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -3388,6 +3406,15 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3415,6 +3442,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -3447,6 +3483,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -3482,6 +3527,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_UserShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3515,6 +3569,15 @@ export interface operations {
                     "application/json": components["schemas"]["NewUser"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3546,6 +3609,15 @@ export interface operations {
                     "application/json": components["schemas"]["UserShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3574,6 +3646,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -3610,6 +3691,15 @@ export interface operations {
                     "application/json": components["schemas"]["UserShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3639,6 +3729,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PasswordReset"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -3675,6 +3774,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_GroupShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3708,6 +3816,15 @@ export interface operations {
                     "application/json": components["schemas"]["GroupShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3739,6 +3856,15 @@ export interface operations {
                     "application/json": components["schemas"]["GroupShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3767,6 +3893,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -3803,6 +3938,15 @@ export interface operations {
                     "application/json": components["schemas"]["GroupShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3835,6 +3979,15 @@ export interface operations {
                     "application/json": components["schemas"]["GroupShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3865,6 +4018,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GroupShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -3902,6 +4064,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_SessionShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3931,6 +4102,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -3958,6 +4138,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_SecretShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -3989,6 +4178,15 @@ export interface operations {
                     "application/json": components["schemas"]["KeyRotated"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4018,6 +4216,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SecretShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4055,6 +4262,15 @@ export interface operations {
                     "application/json": components["schemas"]["SecretShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4083,6 +4299,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -4118,6 +4343,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_ModelShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4149,6 +4383,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4187,6 +4430,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_InstanceShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4216,6 +4468,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4249,6 +4510,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4278,6 +4548,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_RevisionShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4310,6 +4589,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WholeRevisionShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4347,6 +4635,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4378,6 +4675,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4406,6 +4712,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -4444,6 +4759,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4476,6 +4800,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_ModelRouteShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4511,6 +4844,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelRouteShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4542,6 +4884,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelRouteShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4570,6 +4921,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -4606,6 +4966,15 @@ export interface operations {
                     "application/json": components["schemas"]["ModelRouteShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4639,6 +5008,15 @@ export interface operations {
                     "application/json": components["schemas"]["EvaluationShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4666,6 +5044,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_RebalanceShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4701,6 +5088,15 @@ export interface operations {
                     "application/json": components["schemas"]["RebalanceShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4730,6 +5126,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RebalanceShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4768,6 +5173,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_InstanceShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4799,6 +5213,15 @@ export interface operations {
                     "application/json": components["schemas"]["InstanceShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4827,6 +5250,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -4857,6 +5289,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4895,6 +5336,15 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4929,6 +5379,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_WorkerShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -4956,6 +5415,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JoinTokenShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -4989,6 +5457,15 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5019,6 +5496,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -5051,6 +5537,15 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5080,6 +5575,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5117,6 +5621,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_DeviceShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5146,6 +5659,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5183,6 +5705,15 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5212,6 +5743,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5249,6 +5789,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_FilesShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5282,6 +5831,15 @@ export interface operations {
                     "application/json": components["schemas"]["FilesShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5311,6 +5869,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FilesShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5344,6 +5911,15 @@ export interface operations {
                     "application/json": components["schemas"]["FilesShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5375,6 +5951,15 @@ export interface operations {
                     "application/json": components["schemas"]["FilesShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5404,6 +5989,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FilesShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5440,6 +6034,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_KeyShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5471,6 +6074,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5508,6 +6120,15 @@ export interface operations {
                     "application/json": components["schemas"]["NewKey"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5539,6 +6160,15 @@ export interface operations {
                     "application/json": components["schemas"]["KeyShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5567,6 +6197,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -5603,6 +6242,15 @@ export interface operations {
                     "application/json": components["schemas"]["KeyShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5632,6 +6280,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_EngineVersionShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5667,6 +6324,15 @@ export interface operations {
                     "application/json": components["schemas"]["EngineVersionShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5698,6 +6364,15 @@ export interface operations {
                     "application/json": components["schemas"]["EngineVersionShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5726,6 +6401,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -5758,6 +6442,15 @@ export interface operations {
                     "application/json": components["schemas"]["EngineVersionShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5785,6 +6478,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_BackendShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5822,6 +6524,15 @@ export interface operations {
                     "application/json": components["schemas"]["BackendShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5851,6 +6562,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whole_VersionShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5884,6 +6604,15 @@ export interface operations {
                     "application/json": components["schemas"]["BackendShape"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -5912,6 +6641,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
             };
             /** @description Client Error */
             "4XX": {
@@ -5948,6 +6686,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_EventShape_"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -5991,6 +6738,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_AuditShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6020,6 +6776,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditCheck"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6059,6 +6824,15 @@ export interface operations {
                 content: {
                     "text/csv": unknown;
                     "application/jsonl": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6104,6 +6878,15 @@ export interface operations {
                     "application/json": components["schemas"]["Listed_RequestShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6133,6 +6916,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RequestShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6168,6 +6960,15 @@ export interface operations {
                     "application/json": components["schemas"]["Whole_UsageShape_"];
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6201,6 +7002,15 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6232,6 +7042,15 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6268,6 +7087,15 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6295,6 +7123,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6328,6 +7165,15 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6357,6 +7203,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6390,6 +7245,15 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6420,6 +7284,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
@@ -6455,6 +7328,15 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6486,6 +7368,15 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6515,6 +7406,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
                 };
             };
             /** @description Client Error */
