@@ -169,6 +169,7 @@ def goto(page: Page, place: str) -> None:
     origin = re.match(r"https?://[^/]+", page.url)
     assert origin is not None
     page.goto(origin[0] + place)
+    page.locator("main h1").wait_for()
     loaded(page).wait_for()
 
 

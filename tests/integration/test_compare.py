@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -86,3 +87,32 @@ def test_whoever_leaves_ends_all_panes(platform: Platform) -> None:
         assert answer.status_code == 200
         platform.until(lambda: platform.metric("gpustack_lite_requests_in_flight") >= 2, seconds=20)
     platform.until(lambda: [r["cause"] for r in platform.requests("slow")][:2] == ["client_gone"] * 2, seconds=20)
+
+
+@contextmanager
+def signed_in(platform: Platform, username: str, **more: object) -> Iterator[httpx.Client]:
+    """A browser's way: the session as a cookie, its CSRF token beside it."""
+    password = "correct horse battery"
+    person = {"username": username, "password": password, "must_change_password": False, **more}
+    platform.api.post("/api/v1/users", json=person).raise_for_status()
+    with httpx.Client(base_url=platform.url, trust_env=False, timeout=60) as client:
+        answer = client.post("/api/v1/auth/login", json={"username": username, "password": password})
+        client.headers["X-CSRF-Token"] = answer.raise_for_status().json()["csrf_token"]
+        yield client
+
+
+def test_a_session_compares_with_its_own_limits_and_is_counted_itself(platform: Platform) -> None:
+    with signed_in(platform, "lin", limits={"requests_per_minute": 2}) as client:
+        platform.until(lambda: client.get("/v1/models").status_code == 200, seconds=30)
+        answer = client.post("/api/v1/compare", json=body("one", "one", "one"))
+    told = list(events(iter(answer.text.splitlines())))
+    assert sorted(data["status"] for kind, data in told if kind == "begin") == [200, 200, 429]
+    platform.until(lambda: len([r for r in platform.requests("one") if r["user"] == "lin"]) == 3, seconds=20)
+    assert {r["key"] for r in platform.requests("one") if r["user"] == "lin"} == {None}
+
+
+def test_a_cookie_alone_compares_nothing(platform: Platform) -> None:
+    with signed_in(platform, "mei") as client:
+        del client.headers["X-CSRF-Token"]
+        answer = client.post("/api/v1/compare", json=body("one"))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "csrf_token_missing")

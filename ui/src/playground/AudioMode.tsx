@@ -9,7 +9,7 @@ import { type Ask, PATHS } from "./code";
 import { moment } from "./FigureStrip";
 import { ModelChoice } from "./ModelChoice";
 import { TASKS, type Task } from "./search";
-import { useAsked } from "./useAsked";
+import { jsonOf, useAsked } from "./useAsked";
 import { usePlayground, Workbench } from "./Workbench";
 
 const LARGEST_BYTES = 100 * 1024 ** 2;
@@ -71,11 +71,7 @@ function Transcribe({ served, model }: ModeProps) {
     const form = new FormData();
     for (const [name, value] of Object.entries(body)) form.append(name, value);
     if (file !== null) form.append("file", file, file.name);
-    return asked.ask(
-      PATHS.transcribe,
-      form,
-      async (response) => ((await response.json()) as { text: string }).text,
-    );
+    return asked.ask(PATHS.transcribe, form, async (said) => (await jsonOf<{ text: string }>(said)).text);
   };
   return (
     <Workbench ask={ask} beside={<Beside served={served} model={model} />}>
@@ -132,8 +128,7 @@ function Speak({ served, model }: ModeProps) {
   const ask: Ask = { kind: "speak", body };
   const sound = asked.answer;
   useEffect(() => () => (sound === null ? undefined : URL.revokeObjectURL(sound)), [sound]);
-  const send = () =>
-    asked.ask(PATHS.speak, body, async (response) => URL.createObjectURL(await response.blob()));
+  const send = () => asked.ask(PATHS.speak, body, async (said) => URL.createObjectURL(said));
   return (
     <Workbench ask={ask} beside={<Beside served={served} model={model} />}>
       <AskForm

@@ -9,7 +9,7 @@ import { moment } from "./FigureStrip";
 import { linesOf, MOST_LINES } from "./lines";
 import { ModelChoice } from "./ModelChoice";
 import { mapOf, nearest, type Point } from "./pca";
-import { useAsked } from "./useAsked";
+import { jsonOf, useAsked } from "./useAsked";
 import { usePlayground, Workbench } from "./Workbench";
 
 interface Embedded {
@@ -40,8 +40,8 @@ export function EmbeddingsMode({ served, model }: { served: Served[]; model: str
   const body = { model, input: texts };
   const ask: Ask = { kind: "embeddings", body };
   const send = () =>
-    asked.ask(PATHS.embeddings, { ...body, encoding_format: "float" }, async (response) => {
-      const { data, usage } = (await response.json()) as Answer;
+    asked.ask(PATHS.embeddings, { ...body, encoding_format: "float" }, async (said) => {
+      const { data, usage } = await jsonOf<Answer>(said);
       const ordered = [...data].sort((one, other) => one.index - other.index);
       return {
         texts,

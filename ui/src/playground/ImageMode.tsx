@@ -7,7 +7,7 @@ import type { Served } from "./catalogue";
 import { type Ask, PATHS } from "./code";
 import { moment } from "./FigureStrip";
 import { ModelChoice } from "./ModelChoice";
-import { useAsked } from "./useAsked";
+import { jsonOf, useAsked } from "./useAsked";
 import { usePlayground, Workbench } from "./Workbench";
 
 interface Drawn {
@@ -28,8 +28,8 @@ export function ImageMode({ served, model }: { served: Served[]; model: string }
   const body = { model, prompt, size, n: count, response_format: "b64_json" };
   const ask: Ask = { kind: "image", body };
   const send = () =>
-    asked.ask(PATHS.image, body, async (response) => {
-      const { data } = (await response.json()) as { data: { b64_json?: string }[] };
+    asked.ask(PATHS.image, body, async (said) => {
+      const { data } = await jsonOf<{ data: { b64_json?: string }[] }>(said);
       return {
         prompt,
         pictures: data.flatMap(({ b64_json: text }) => (text ? [`data:image/png;base64,${text}`] : [])),

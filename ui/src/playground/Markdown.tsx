@@ -1,7 +1,7 @@
 // What a model wrote, as Markdown. It is nobody's page: no HTML of its own, no picture from elsewhere, and a link
 // shows where it leads before it can be followed.
 
-import { type ReactNode, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
@@ -32,13 +32,16 @@ const COMPONENTS: Components = {
   ),
 };
 
-export default function Markdown({ text }: { text: string }) {
+function Markdown({ text }: { text: string }) {
   return (
     <ReactMarkdown remarkPlugins={[remarkGfm]} urlTransform={allowed} components={COMPONENTS}>
       {text}
     </ReactMarkdown>
   );
 }
+
+/** What was said before is not read again for each token that arrives. */
+export default memo(Markdown);
 
 /** May be wider than its place, and is then scrolled, by keys as well. */
 function Wide({ children }: { children: ReactNode }) {

@@ -1,7 +1,10 @@
 // Trying models out: a mode for each thing that they do, and the code that does the same.
 
 import "./playground.css";
+import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { Loaded } from "../parts/Loaded";
+import { useMe } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
 import { AudioMode } from "./AudioMode";
 import { ChatMode } from "./ChatMode";
@@ -57,16 +60,18 @@ function kindOf(mode: Mode, search: PlaygroundSearch): Ask["kind"] {
 }
 
 function Work({ mode }: { mode: Mode }) {
-  const { t } = useTranslation();
   const { search } = usePlayground();
   const path = PATHS[kindOf(mode, search)];
-  const all = useServed();
-  if (all === null) return <p className="soft">{t("common.loading")}</p>;
-  const served = serving(all, path);
-  if (mode === "audio") return <AudioMode all={all} task={search.task ?? "transcribe"} />;
-  if (served.length === 0) return <NothingServes path={path} />;
-  const model = search.model ?? served[0]?.id ?? "";
-  return <Chosen mode={mode} served={served} model={model} />;
+  return (
+    <Loaded query={useServed()}>
+      {(all) => {
+        const served = serving(all, path);
+        if (mode === "audio") return <AudioMode all={all} task={search.task ?? "transcribe"} />;
+        if (served.length === 0) return <NothingServes path={path} />;
+        return <Chosen mode={mode} served={served} model={search.model ?? served[0]?.id ?? ""} />;
+      }}
+    </Loaded>
+  );
 }
 
 function Chosen({ mode, served, model }: { mode: Mode; served: Served[]; model: string }) {
@@ -79,10 +84,18 @@ function Chosen({ mode, served, model }: { mode: Mode; served: Served[]; model: 
 
 function NothingServes({ path }: { path: string }) {
   const { t } = useTranslation();
+  const me = useMe();
   return (
     <section className="empty">
       <h2>{t("playground.noModel")}</h2>
       <p>{t("playground.noModelText", { path })}</p>
+      {me.data?.role === "admin" && (
+        <p>
+          <Link to="/deploy" className="button">
+            {t("deploy.open")}
+          </Link>
+        </p>
+      )}
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { type Ask, PATHS } from "./code";
 import { moment } from "./FigureStrip";
 import { linesOf, MOST_LINES } from "./lines";
 import { ModelChoice } from "./ModelChoice";
-import { useAsked } from "./useAsked";
+import { jsonOf, useAsked } from "./useAsked";
 import { usePlayground, Workbench } from "./Workbench";
 
 interface Ranked {
@@ -33,8 +33,8 @@ export function RerankMode({ served, model }: { served: Served[]; model: string 
   const body = { model, query, documents };
   const ask: Ask = { kind: "rerank", body };
   const send = () =>
-    asked.ask(PATHS.rerank, body, async (response) => {
-      const { results } = (await response.json()) as Pick<Ranked, "results">;
+    asked.ask(PATHS.rerank, body, async (said) => {
+      const { results } = await jsonOf<Pick<Ranked, "results">>(said);
       const best = [...results].sort((one, other) => other.relevance_score - one.relevance_score);
       return { documents, results: best };
     });

@@ -1,6 +1,6 @@
 // Which models may be asked, and for what: /v1/models, which lists what its reader may use.
 
-import { useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { usePlatform } from "../platform";
 
 export interface Served {
@@ -12,15 +12,14 @@ export interface Served {
 
 const EVERY_MS = 10_000;
 
-/** Ready ones first. Null while it is not known. */
-export function useServed(): Served[] | null {
+/** Ready ones first. */
+export function useServed(): UseQueryResult<Served[]> {
   const { api } = usePlatform();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["served"],
-    queryFn: () => api.get<{ data: Served[] }>("/v1/models"),
+    queryFn: async () => (await api.get<{ data: Served[] }>("/v1/models")).data,
     refetchInterval: EVERY_MS,
   });
-  return data?.data ?? null;
 }
 
 /** Those that serve `path`, or of which nobody knows. */

@@ -10,7 +10,7 @@ export interface Asked<T> {
   seconds: number | null;
   failure: Failure | null;
   isBusy: boolean;
-  ask: (path: string, body: unknown, read: (response: Response) => Promise<T>) => Promise<void>;
+  ask: (path: string, body: unknown, read: (answer: Blob) => Promise<T>) => Promise<void>;
   stop: () => void;
 }
 
@@ -34,15 +34,28 @@ export function useAsked<T>(): Asked<T> {
       const { "Content-Type": kind, ...safe } = api.writeHeaders();
       const headers = isForm || kind === undefined ? safe : { ...safe, "Content-Type": kind };
       const sent = isForm ? body : JSON.stringify(body);
-      setAnswer(
-        await read(await api.open(path, { method: "POST", headers, body: sent, signal: stopper.signal })),
-      );
+      const response = await api.open(path, { method: "POST", headers, body: sent, signal: stopper.signal });
+      const whole = await response.blob();
+      setAnswer(await read(whole).catch(notUnderstood));
       setSeconds((performance.now() - began) / 1000);
     } catch (error) {
-      setFailure(error instanceof SyntaxError ? { code: "not_understood", sentence: "" } : failureOf(error));
+      setFailure(
+        error instanceof NotUnderstood ? { code: "not_understood", sentence: "" } : failureOf(error),
+      );
     } finally {
       setBusy(false);
     }
   };
   return { answer, seconds, failure, isBusy, ask, stop: () => stopping.current?.abort() };
+}
+
+class NotUnderstood extends Error {}
+
+/** Whatever a reader stumbles over in an answer that came whole is the answer's fault. */
+function notUnderstood(): never {
+  throw new NotUnderstood();
+}
+
+export async function jsonOf<T>(answer: Blob): Promise<T> {
+  return JSON.parse(await answer.text()) as T;
 }
