@@ -15,13 +15,15 @@ import { FEWEST_PANES, MOST_PANES, panesOf, samplingOf } from "./search";
 import { useRuns } from "./useRuns";
 import { Code, usePlayground } from "./Workbench";
 
+const EXAMPLE: Turn = { kind: "asked", text: "Hello!", pictures: [] };
+
 export function CompareMode({ served }: { served: Served[] }) {
   const { t } = useTranslation();
   const { search, set } = usePlayground();
   const { runs, isBusy, ask, stop, forget } = useRuns();
   const [system, setSystem] = useState("");
-  const [draft, setDraft] = useState<Turn>({ kind: "asked", text: "Hello!", pictures: [] });
-  const [sent, setSent] = useState<string | null>(null);
+  const [draft, setDraft] = useState<Turn | null>(null);
+  const [sent, setSent] = useState<Turn & { kind: "asked" }>();
   const panes = panesOf(
     search,
     served.map(({ id }) => id),
@@ -32,10 +34,11 @@ export function CompareMode({ served }: { served: Served[] }) {
   };
   const request = (turn: Turn) => requestOf(messagesOf(system, [turn]), samplingOf(search), []);
   const send = (text: string, pictures: string[]) => {
-    setSent(text);
-    void ask(panes, request({ kind: "asked", text, pictures }));
+    const turn = { kind: "asked", text, pictures } as const;
+    setSent(turn);
+    void ask(panes, request(turn));
   };
-  const body = { model: panes[0] ?? "", ...(request(draft) as { [name: string]: Json }) };
+  const body = { model: panes[0] ?? "", ...(request(draft ?? sent ?? EXAMPLE) as { [name: string]: Json }) };
   const shown: Ask = { kind: "chat", body };
   return (
     <>
@@ -62,7 +65,7 @@ export function CompareMode({ served }: { served: Served[] }) {
           {t("playground.addPane")}
         </button>
         <span className="soft small">{t("playground.compareHelp")}</span>
-        {sent !== null && <span className="sent cut">“{sent}”</span>}
+        {sent !== undefined && <span className="sent cut">“{sent.text}”</span>}
       </div>
       <div className={`panes of-${panes.length}`}>
         {panes.map((model, at) => (
@@ -81,21 +84,25 @@ export function CompareMode({ served }: { served: Served[] }) {
           />
         ))}
       </div>
-      {runs.length > 0 && (
-        <section className="card together" aria-label={t("playground.total")}>
-          <h2>{t("playground.total")}</h2>
-          <TotalStrip runs={runs} />
-          <span className="soft small">{t("playground.measuredHere")}</span>
-        </section>
-      )}
-      <Composer
-        verb={t("playground.sendAll")}
-        isBusy={isBusy}
-        isReady={panes.every((each) => each !== "")}
-        onSend={send}
-        onStop={stop}
-        onDraft={(text, pictures) => setDraft({ kind: "asked", text: text || "Hello!", pictures })}
-      />
+      <div className="foot">
+        {runs.length > 0 && (
+          <section className="card together" aria-label={t("playground.total")}>
+            <h2>{t("playground.total")}</h2>
+            <TotalStrip runs={runs} />
+            <span className="soft small">{t("playground.measuredHere")}</span>
+          </section>
+        )}
+        <Composer
+          verb={t("playground.sendAll")}
+          isBusy={isBusy}
+          isReady={panes.every((each) => each !== "")}
+          onSend={send}
+          onStop={stop}
+          onDraft={(text, pictures) =>
+            setDraft(text === "" && pictures.length === 0 ? null : { kind: "asked", text, pictures })
+          }
+        />
+      </div>
     </>
   );
 }

@@ -199,7 +199,7 @@ export const zh: typeof en = {
   ttftHelp: "TTFT：本浏览器所见，从发送到首个 token 的时间",
   tpot: "单字延迟",
   tpotHelp: "TPOT：首个 token 之后，平均每个 token 的时间",
-  rate: "每秒 token",
+  rate: "token/秒",
   rateHelp: "应答的 token 数除以从发送到结束的全部时间",
   tokens: "Token 数",
   tokensCounted: "引擎没有报告用量，这里数的是流中的片段。",
