@@ -218,7 +218,8 @@ def test_words_become_pictures_and_sound_and_sound_words(page: Page, platform: P
     page.get_by_role("button", name="Speak").click()
     player = page.locator("audio")
     expect(player).to_be_visible()
-    page.wait_for_function("document.querySelector('audio').duration > 0")
+    expect(player).not_to_have_js_property("readyState", 0)
+    assert player.evaluate("(sound) => sound.duration") > 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
