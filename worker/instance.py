@@ -180,7 +180,8 @@ class Instance:
         team = team_of(self._told, meeting.ports if meeting else met)
         own = Taken(port, tuple(more_ports[: prepared.needs.ports]), team)
         made = launch(self._workshop, self.record.instance, prepared, own)
-        await asyncio.to_thread(process.mirror, made.spec, self._workshop.files.roots)
+        is_others = self._workshop.confinement.user is not None and made.container is None
+        await asyncio.to_thread(process.mirror, made.spec, self._workshop.files.roots, anew=is_others)
         if prepared.source_path is not None and prepared.real_path is not None:
             await self._workshop.files.must_still_be(prepared.source_path, prepared.real_path)
         if made.container is not None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from gpustack_lite.ports import Identity
@@ -11,6 +11,7 @@ from worker.adoption import ProcessDoc, Record, Verdict, is_its_engine, judge, s
 from worker.instance import Instance
 from worker.plan import Stop, condemned, overtaken, plan
 from worker.runtimes import process
+from worker.runtimes.confinement import group_prefix
 from worker.runtimes.environment import MARKER, marker_value
 from worker.runtimes.process import Tree
 from worker.workshop import Workshop
@@ -34,6 +35,7 @@ class Instances:
         records = {id: self._attached(record, marks) for id, record in records.items()}
         self._in_background(self._end_stray_containers(set(records)))
         self._end_strays(strays(marks, self._workshop.worker_uid, records).values())
+        self._end_strays(self._stray_groups({each.group for each in records.values()}))
         wanted = {each.id for each in assignment.instances}
         for record in records.values():
             self._take(record, marks, is_wanted=record.instance.id in wanted)
@@ -60,6 +62,12 @@ class Instances:
     async def _end_stray_containers(self, known: set[int]) -> None:
         grace = self._workshop.settings.stop_grace_seconds
         await asyncio.to_thread(self._workshop.containers.end_others, known, grace)
+
+    def _stray_groups(self, known: Collection[str | None]) -> list[Tree]:
+        """What no record names and no marker shows: an engine's record was lost, and it had hidden a program."""
+        uid, groups = self._workshop.worker_uid, self._workshop.confinement.groups
+        found = groups.named(group_prefix(uid))
+        return [Tree(f"{uid}:{path.name}", group=path) for path in found if str(path) not in known]
 
     def _end_strays(self, trees: Iterable[Tree]) -> None:
         for tree in trees:

@@ -155,6 +155,44 @@ def test_a_group_is_kept_through_a_restart_of_the_worker_and_goes_with_the_engin
     assert groups.base is None or not list(groups.base.glob(f"gpustack-lite-{run.uid}-*"))
 
 
+def test_a_hidden_program_of_an_engine_whose_record_was_lost_is_ended_too(run: WorkerRun, tmp_path: Path) -> None:
+    pid_file = tmp_path / "hidden"
+    spec = described(sys.executable, "-P", str(HIDING_ENGINE), "{port}", str(pid_file))
+    run.server.assign(mock(1).model_copy(update={"backend_spec": spec}))
+    run.start()
+    ready(run)
+    hidden = psutil.Process(int(pid_file.read_text()))
+    run.send(signal.SIGKILL)
+    (run.data / "worker" / "instances" / "1.json").unlink()
+    (run.data / "worker" / "assignment.json").unlink()
+    if control_group.found().base is None:
+        hidden.kill()
+    run.server.assign()
+    run.start()
+    wait_for(lambda: not hidden.is_running() or hidden.status() == psutil.STATUS_ZOMBIE)
+    wait_for(lambda: not run.marked())
+
+
+def test_a_link_in_a_working_directory_leads_a_worker_that_is_root_nowhere(open_run: WorkerRun) -> None:
+    """Engines share their account: one may put links into the directory of another."""
+    run = open_run
+    if os.geteuid() != 0:
+        return
+    spec = described("/usr/bin/python3", str(run.folder / "engine.py"), "--port", "{port}", "--exit-after-start", "0")
+    victim = run.folder / "victim"
+    (victim / "tmp").mkdir(parents=True)
+    (victim / "tmp" / "precious").touch()
+    planted = run.data / "worker" / "instances" / "1"
+    planted.mkdir(parents=True)
+    for name in ("home", "tmp"):
+        (planted / name).symlink_to(victim / "tmp")
+    run.server.assign(mock(1, restart_limit=1).model_copy(update={"backend_spec": spec}))
+    run.start(ENGINE_USER="nobody")
+    wait_for(lambda: (found := run.server.status(1)) and found.gave_up)
+    assert (victim / "tmp" / "precious").exists()
+    assert (victim / "tmp").stat().st_uid == 0
+
+
 @pytest.fixture
 def open_run() -> Iterator[WorkerRun]:
     """Below a directory that everybody may pass: those of pytest nobody else may."""

@@ -31,7 +31,7 @@ class Confinement:
     shared: Mapping[str, int] = field(default_factory=dict)
 
     def group(self, worker_uid: str, instance_id: int) -> Path | None:
-        return self.groups.make(f"gpustack-lite-{worker_uid}-{instance_id}", self.shared)
+        return self.groups.make(f"{group_prefix(worker_uid)}{instance_id}", self.shared)
 
     def argv(self, argv: Sequence[str], group: Path | None) -> tuple[str, ...]:
         """The engine's command line behind the program that confines it and then becomes it."""
@@ -44,6 +44,10 @@ class Confinement:
             "group": None if group is None else str(group),
         }
         return (sys.executable, "-I", "-S", str(RUNNER), json.dumps(rules), "--", *argv)
+
+
+def group_prefix(worker_uid: str) -> str:
+    return f"gpustack-lite-{worker_uid}-"
 
 
 def of(settings: Settings) -> Confinement:

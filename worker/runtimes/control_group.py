@@ -23,6 +23,10 @@ class Groups:
     base: Path | None = None
     controllers: frozenset[str] = frozenset()
 
+    def named(self, prefix: str) -> list[Path]:
+        """Those that are there."""
+        return [] if self.base is None else sorted(each for each in self.base.glob(f"{prefix}*") if each.is_dir())
+
     def make(self, name: str, limits: Mapping[str, int]) -> Path | None:
         """A group for one engine: made, or the one that is there. None where it cannot be.
 

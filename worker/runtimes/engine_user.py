@@ -97,7 +97,10 @@ def _let_read(path: str, user: EngineUser) -> None:
 
 
 def give(folder: Path, user: EngineUser) -> None:
-    """A working directory, with all in it; where a link leads to is left alone."""
-    for path, folders, names in os.walk(folder):
-        for each in (path, *(os.path.join(path, name) for name in (*folders, *names))):
+    """A working directory, with all in it; where a link leads to is left alone.
+
+    The outermost last: until then nobody but us can reach what lies in it.
+    """
+    for path, folders, names in os.walk(folder, topdown=False):
+        for each in (*(os.path.join(path, name) for name in (*folders, *names)), path):
             os.chown(each, user.uid, user.gid, follow_symlinks=False)

@@ -81,15 +81,19 @@ def _must_be_there(program: str, env: Mapping[str, str]) -> None:
         raise OSError(code, os.strerror(code))
 
 
-def mirror(spec: LaunchSpec, roots: Roots) -> None:
+def mirror(spec: LaunchSpec, roots: Roots, *, anew: bool = False) -> None:
     """What `start` finds in the working directory beside the spec's own files. It may take as long as the disk takes.
 
-    Nothing is copied from elsewhere than the roots: the worker may read what an engine must not.
+    `anew`: of an earlier attempt nothing is left, where other engines have its account: a link that one of them put
+    there would lead a worker that is root. Nothing is copied from elsewhere than the roots: the worker may read what an
+    engine must not.
 
     Raises:
         Refusal: `engine_cannot_start`, `engine_file_escapes` or what `Roots` raises.
     """
     try:
+        if anew and Path(spec.workdir).exists():
+            shutil.rmtree(spec.workdir)
         Path(spec.workdir).mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, source in spec.mirrors.items():
             folder = _emptied(_below(Path(spec.workdir), name))
