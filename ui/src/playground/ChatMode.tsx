@@ -10,6 +10,7 @@ import type { Ask, Json } from "./code";
 import { messagesOf, openCalls, requestOf, type Turn, toolsIn } from "./conversation";
 import { FigureStrip } from "./FigureStrip";
 import { ModelChoice } from "./ModelChoice";
+import { Progress } from "./Progress";
 import type { Run } from "./run";
 import { SamplingFields } from "./SamplingFields";
 import { samplingOf } from "./search";
@@ -68,6 +69,7 @@ export function ChatMode({ served, model }: { served: Served[]; model: string })
         </>
       }
     >
+      <Progress isBusy={isBusy} hasAnswer={turns.length > 0} />
       <Talk turns={turns} running={running} model={model} />
       {calls.length > 0 && (
         <Results calls={calls} onSend={(results) => void send([...turns, { kind: "results", results }])} />

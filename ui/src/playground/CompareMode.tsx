@@ -9,6 +9,7 @@ import type { Ask, Json } from "./code";
 import { messagesOf, requestOf, type Turn } from "./conversation";
 import { FigureStrip, TotalStrip } from "./FigureStrip";
 import { ModelChoice } from "./ModelChoice";
+import { Progress } from "./Progress";
 import type { Run } from "./run";
 import { SamplingFields } from "./SamplingFields";
 import { FEWEST_PANES, MOST_PANES, panesOf, samplingOf } from "./search";
@@ -84,6 +85,7 @@ export function CompareMode({ served }: { served: Served[] }) {
           />
         ))}
       </div>
+      <Progress isBusy={isBusy} hasAnswer={runs.length > 0} />
       <div className="foot">
         {runs.length > 0 && (
           <section className="card together" aria-label={t("playground.total")}>

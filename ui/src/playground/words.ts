@@ -136,6 +136,7 @@ export const en = {
   spoken: "Speech",
   took: "{{seconds}}, measured in this browser",
   working: "Working",
+  answered: "The answer has ended.",
 };
 
 export const zh: typeof en = {
@@ -273,4 +274,5 @@ export const zh: typeof en = {
   spoken: "语音",
   took: "{{seconds}}，在本浏览器中测得",
   working: "处理中",
+  answered: "应答已结束。",
 };
