@@ -35,3 +35,8 @@ export function clockTime(moment: string | number, language: string): string {
     hourCycle: "h23",
   }).format(new Date(moment));
 }
+
+/** A number with its thousands apart. */
+export function count(value: number): string {
+  return new Intl.NumberFormat("en", { maximumFractionDigits: 1 }).format(value).replaceAll(",", " ");
+}

@@ -1,13 +1,6 @@
 // Every address of the console.
 
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  Link,
-  lazyRouteComponent,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { type Tab, tabOf } from "./access/forms";
 import { backendsSearch } from "./backends/search";
@@ -40,9 +33,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: "/",
-    beforeLoad: () => {
-      throw redirect({ to: "/models", replace: true });
-    },
+    component: page(() => import("./overview/OverviewPage"), "OverviewPage"),
   }),
   models.addChildren([
     createRoute({ getParentRoute: () => models, path: "/", component: ModelsPage }),

@@ -3,6 +3,7 @@ import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
 import * as acts from "../models/words";
+import * as overview from "../overview/words";
 import * as playground from "../playground/words";
 import * as requests from "../requests/words";
 import * as usage from "../usage/words";
@@ -48,6 +49,7 @@ export const en = {
     show: "Show what was typed",
   },
   nav: {
+    overview: "Overview",
     models: "Models",
     workers: "Workers",
     files: "Model files",
@@ -190,4 +192,5 @@ export const en = {
   usage: usage.en,
   acts: acts.en,
   access: access.en,
+  overview: overview.en,
 };

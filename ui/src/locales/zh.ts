@@ -3,6 +3,7 @@ import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
 import * as acts from "../models/words";
+import * as overview from "../overview/words";
 import * as playground from "../playground/words";
 import * as requests from "../requests/words";
 import * as usage from "../usage/words";
@@ -45,6 +46,7 @@ export const zh: Sentences = {
     show: "显示输入内容",
   },
   nav: {
+    overview: "概览",
     models: "模型",
     workers: "工作节点",
     files: "模型文件",
@@ -181,4 +183,5 @@ export const zh: Sentences = {
   usage: usage.zh,
   acts: acts.zh,
   access: access.zh,
+  overview: overview.zh,
 };

@@ -3,6 +3,7 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMe, usePlatform } from "../platform";
+import { Bell } from "./Bell";
 import { LanguageSwitch } from "./LanguageSwitch";
 import { LiveBadge } from "./LiveBadge";
 import { PLACES } from "./places";
@@ -21,19 +22,22 @@ export function Shell() {
         {t("app.skip")}
       </a>
       <header className="side">
-        <Link to="/models" className="wordmark">
+        <Link to="/" className="wordmark">
           <Wordmark />
         </Link>
         <nav aria-label={t("app.navigation")}>
           <ul>
             {places.map(({ to, words }) => (
               <li key={to}>
-                <Link to={to}>{t(words)}</Link>
+                <Link to={to} activeOptions={{ exact: to === "/" }}>
+                  {t(words)}
+                </Link>
               </li>
             ))}
           </ul>
         </nav>
         <div className="preferences">
+          <Bell />
           <LiveBadge />
           <ThemeChoice />
           <LanguageSwitch />

@@ -7,6 +7,7 @@ export interface Place {
 }
 
 export const PLACES = [
+  { to: "/", words: "nav.overview" },
   { to: "/models", words: "nav.models" },
   { to: "/playground", words: "nav.playground" },
   { to: "/workers", words: "nav.workers" },

@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { count } from "../format";
 import { Loaded } from "../parts/Loaded";
 import { saveText } from "../parts/saveText";
 import { useMe, usePlatform } from "../platform";
@@ -265,8 +266,4 @@ function narrowed(row: Sum, by: Dimension) {
 
 function day(moment: Date): string {
   return moment.toISOString().slice(0, 10);
-}
-
-function count(value: number): string {
-  return new Intl.NumberFormat("en", { maximumFractionDigits: 1 }).format(value).replaceAll(",", " ");
 }
