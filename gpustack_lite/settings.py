@@ -5,10 +5,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gpustack_lite.errors import Refusal
@@ -66,6 +67,24 @@ class Settings(BaseSettings):
     Best from the environment or a file of its own; without either, the server makes one and keeps it in the data dir.
     """
     secret_key_file: Path | None = None
+    # signing in through an identity provider (docs/oidc.md)
+    oidc_issuer: str | None = None
+    """As the provider writes it: https, or http on loopback."""
+    oidc_client_id: str | None = Field(None, validate_default=True)
+    oidc_client_secret: SecretStr | None = None
+    """Where it is not set by `secrets set oidc_client_secret`; best from the environment."""
+    oidc_scopes: tuple[str, ...] = ()
+    """Asked for beside openid, profile and email."""
+    oidc_name_claim: str = "preferred_username"
+    oidc_groups_claim: str = "groups"
+    oidc_groups: dict[str, str] = Field(default_factory=dict)
+    """The provider's group -> the group here whose members its members are."""
+    oidc_roles: dict[str, Literal["admin", "user", "viewer"]] = Field(default_factory=dict)
+    """The provider's group -> the role that it gives; of several the highest."""
+    oidc_default_role: Literal["none", "viewer", "user"] = "user"
+    """Of whom no group gives a role; none: they stay out."""
+    local_login: bool = True
+    """Whether names and passwords of accounts here are taken."""
     # gateway
     request_body_bytes: int = 32 * 1024**2
     first_byte_seconds: float = 600.0
@@ -140,6 +159,32 @@ class Settings(BaseSettings):
         """One with bits set behind its mask is refused: the wider network is not what its writer meant."""
         for each in given:
             ipaddress.ip_network(each)
+        return given
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, given: str | None) -> str | None:
+        parts = urlsplit(given or "")
+        is_loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        is_plain = not (parts.username or parts.query or parts.fragment) and bool(parts.hostname)
+        if given is not None and not (
+            is_plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback))
+        ):
+            raise ValueError("write https://HOST/PATH as the provider itself writes it; http only on loopback")
+        return given
+
+    @field_validator("oidc_client_id")
+    @classmethod
+    def _client_with_issuer(cls, given: str | None, info: ValidationInfo) -> str | None:
+        if given is None and info.data.get("oidc_issuer") is not None:
+            raise ValueError("oidc_issuer is set, so write under which id the provider knows this platform")
+        return given
+
+    @field_validator("local_login")
+    @classmethod
+    def _another_way_in(cls, given: bool, info: ValidationInfo) -> bool:
+        if not given and info.data.get("oidc_issuer") is None:
+            raise ValueError("without oidc_issuer nobody could sign in")
         return given
 
     @field_validator("tls_cert", "tls_key", "secret_key_file")

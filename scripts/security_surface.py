@@ -92,11 +92,17 @@ OPEN = frozenset(
         ("GET", "/version"),
         ("GET", "/api/v1/version"),
         ("POST", "/api/v1/auth/login"),
+        ("GET", "/api/v1/auth/methods"),
+        ("GET", "/api/v1/auth/oidc/start"),
+        ("GET", "/api/v1/auth/oidc/callback"),
         ("POST", "/api/agent/v1/join"),
         ("GET", "/{path:path}"),
     }
 )
-"""Without a credential in the header: a login and a join bring theirs in the body, the last is the console's files."""
+"""Without a credential in the header.
+
+A login and a join bring theirs in the body, who signed in elsewhere a code; the last is the console's files.
+"""
 INSIDE = ("/api/internal/", "/api/gateway/")
 """Not relayed by a gateway: 404 from outside, whoever asks."""
 

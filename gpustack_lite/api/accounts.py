@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from sqlmodel.ext.asyncio.session import AsyncSession
+
 from gpustack_lite import acting
 from gpustack_lite.acting import Actor
 from gpustack_lite.api import failing, using
@@ -42,38 +44,51 @@ async def sign_in(
     request_id: str | None = None,
 ) -> SignIn:
     """Raises:
-    Refusal: `login_throttled`, `login_busy` or `login_refused`, the last one whatever was wrong.
+    Refusal: `local_login_off`, `login_throttled`, `login_busy` or `login_refused`, the last whatever was wrong.
     """
+    if not context.settings.local_login:
+        raise Refusal("local_login_off", status=403)
     user = await _prove(context, username, password, address, request_id)
     acting.take_over(Actor(user.id, user.username, "session", None, address, request_id))
-    token = f"gls_{context.ports.randomness.token()}"
-    now = context.ports.clock.wall()
-    settings = context.settings
-    expires_at = using.prolonged(now, now, settings.session_hours, settings.session_longest_hours)
-    csrf_token = csrf_token_of(token)
     async with context.db.write() as session:
         fresh = await session.get(User, user.id)
         if fresh is None or fresh.password_hash != user.password_hash or not fresh.active:
             raise Refusal("login_refused", status=401)
-        fresh.last_login_at = now
-        session.add(fresh)
-        await sessions.forget_expired(session, now)
-        made = LoginSession(
-            user_id=fresh.id or 0,
-            digest=digest(token),
-            csrf_digest=digest(csrf_token),
-            address=address,
-            user_agent=user_agent,
-            seen_at=now,
-            created_at=now,
-            expires_at=expires_at,
-        )
-        session.add(made)
-        await session.flush()
-        auditing.note(session, "sign_in", "session", made.id, fresh.username)
+        signed_in = await open_session(context, session, fresh, address, user_agent)
+    await is_known(context, signed_in)
+    return signed_in
+
+
+async def open_session(
+    context: Context, session: AsyncSession, user: User, address: str, user_agent: str | None
+) -> SignIn:
+    """For whoever has proved to be this user, in the transaction that looked whether the account still holds."""
+    now, settings = context.ports.clock.wall(), context.settings
+    token = f"gls_{context.ports.randomness.token()}"
+    csrf_token = csrf_token_of(token)
+    user.last_login_at = now
+    session.add(user)
+    await sessions.forget_expired(session, now)
+    made = LoginSession(
+        user_id=user.id or 0,
+        digest=digest(token),
+        csrf_digest=digest(csrf_token),
+        address=address,
+        user_agent=user_agent,
+        seen_at=now,
+        created_at=now,
+        expires_at=using.prolonged(now, now, settings.session_hours, settings.session_longest_hours),
+    )
+    session.add(made)
+    await session.flush()
+    auditing.note(session, "sign_in", "session", made.id, user.username)
+    return SignIn(token, made.expires_at, user.must_change_password, csrf_token)
+
+
+async def is_known(context: Context, signed_in: SignIn) -> None:
+    """Until every gateway that can be reached knows the session."""
     context.signals.touch("credentials")
-    await settle(context, digest(token), is_valid=True)
-    return SignIn(token, expires_at, user.must_change_password, csrf_token)
+    await settle(context, digest(signed_in.token), is_valid=True)
 
 
 async def _prove(context: Context, username: str, password: str, address: str, request_id: str | None = None) -> User:
@@ -82,7 +97,7 @@ async def _prove(context: Context, username: str, password: str, address: str, r
         raise Refusal("login_throttled", status=429, seconds=wait)
     async with context.db.read() as session:
         user = await users.by_name(session, username) if is_storable(username) else None
-    stored = user.password_hash if user is not None and user.active else None
+    stored = user.password_hash if user is not None and user.active and user.source == users.LOCAL else None
     if not await context.passwords.matches(stored, password) or user is None:
         await failing.note(context, None if user is None else user.username, address, request_id)
         raise Refusal("login_refused", status=401)
@@ -99,6 +114,9 @@ async def change_password(
     context: Context, username: str, current: str, new: str, address: str, *, kept_session: int | None
 ) -> None:
     """The user's other sessions end; the file with the first password goes when it is true no more."""
+    async with context.db.read() as session:
+        if (await users.by_ref(session, username)).source != users.LOCAL:
+            raise Refusal("password_elsewhere", status=409, name=username)
     check_new_password(new, current, username=username)
     user = await _prove(context, username, current, address)
     hashed = await context.passwords.hash(new)

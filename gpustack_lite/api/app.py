@@ -33,6 +33,7 @@ from gpustack_lite.api.routes import (
     model_files,
     model_routes,
     models,
+    oidc,
     rebalance,
     requests,
     secrets,
@@ -48,6 +49,7 @@ PREFIX = "/api/v1"
 CONSOLE_FILES = Path(gpustack_lite.__file__).parent / "ui"
 MANAGEMENT = (
     auth,
+    oidc,
     users,
     groups,
     sessions,

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 from gpustack_lite.api.acknowledgements import Acknowledgements
 from gpustack_lite.api.exchange import Exchange
 from gpustack_lite.api.failures import Failures
+from gpustack_lite.api.identity_provider import IdentityProvider
 from gpustack_lite.api.log_desk import LogDesk
 from gpustack_lite.api.passwords import Passwords
 from gpustack_lite.api.throttle import LoginThrottle
@@ -100,6 +101,9 @@ class Context:
     passwords: Passwords = field(default_factory=Passwords)
     failures: Failures = field(default_factory=Failures)
     vault: Vault = field(default_factory=Vault)
+    provider: IdentityProvider = field(default_factory=IdentityProvider)
+    used_tickets: dict[str, None] = field(default_factory=dict)
+    """Digests of tickets that came back from the provider, the oldest first; each is good once."""
 
     def stop(self) -> None:
         """End long polls and streams at once; call it before the server waits for its open connections."""

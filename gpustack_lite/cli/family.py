@@ -17,7 +17,11 @@ from gpustack_lite.settings import Settings
 CHILD_PROGRAM = (sys.executable, "-P", "-m", "gpustack_lite.cli.child")
 MARK = "GPUSTACK_LITE_FAMILY"
 """Set to the data directory's own `family` secret in every child, and in nothing else."""
-SECRET_KEY = "GPUSTACK_LITE_SECRET_KEY"  # noqa: S105  # the name of a variable
+SERVERS_OWN = {
+    "GPUSTACK_LITE_SECRET_KEY": "secret_key",
+    "GPUSTACK_LITE_OIDC_CLIENT_SECRET": "oidc_client_secret",
+}
+"""Variable -> setting, of secrets that no other child is told."""
 PRIVATE = ("GPUSTACK_LITE_HANDOVER", "GPUSTACK_LITE_TOKEN", "GPUSTACK_LITE_API_KEY", "GPUSTACK_LITE_SERVER")
 LOG_BYTES = 16 * 1024**2
 LOGS_KEPT = 3
@@ -63,14 +67,16 @@ class Family:
         return [each for each in self.ports.processes.marked(MARK, mark) if self.ports.processes.is_alive(each)]
 
     def environment(self, role: str) -> dict[str, str]:
-        inherited = {key: value for key, value in os.environ.items() if key not in (*PRIVATE, SECRET_KEY)}
+        inherited = {key: value for key, value in os.environ.items() if key not in (*PRIVATE, *SERVERS_OWN)}
         own = {MARK: self.data_dir.secret("family", self.ports), "GPUSTACK_LITE_CHILD": json.dumps(self._told(role))}
         return inherited | settings_environment(self.settings) | self._secrets(role) | own
 
     def _secrets(self, role: str) -> dict[str, str]:
-        """The key that secrets are sealed with is the server's alone."""
-        key = self.settings.secret_key
-        return {} if key is None or kind_of(role) != "server" else {SECRET_KEY: key.get_secret_value()}
+        """The key that secrets are sealed with and the secret for an identity provider are the server's alone."""
+        if kind_of(role) != "server":
+            return {}
+        given = {name: getattr(self.settings, setting) for name, setting in SERVERS_OWN.items()}
+        return {name: secret.get_secret_value() for name, secret in given.items() if secret is not None}
 
     def _told(self, role: str) -> Mapping[str, object]:
         return {

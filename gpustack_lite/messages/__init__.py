@@ -23,6 +23,7 @@ from gpustack_lite.messages import (
     hub,
     lifecycle,
     mindie,
+    oidc,
     people,
     planning,
     scheduler,
@@ -36,7 +37,7 @@ from gpustack_lite.messages import (
 Language = Literal["en", "zh"]
 _AREAS = (
     *(common, cli, help, server, api, gateway, files, worker, scheduler, backend, lifecycle, planning),
-    *(audit, compatibility, devices, doctor, faults, holding, hub, mindie, people, secrets, versions, vllm),
+    *(audit, compatibility, devices, doctor, faults, holding, hub, mindie, oidc, people, secrets, versions, vllm),
 )
 CATALOGUE: Mapping[str, tuple[str, str]] = {code: pair for area in _AREAS for code, pair in area.SENTENCES.items()}
 """Code -> (English, Chinese). A code is defined in one area only; a test holds that."""

@@ -3,14 +3,14 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from gpustack_lite.api import accounts
+from gpustack_lite.api import accounts, oidc
 from gpustack_lite.api.addresses import client_address, is_https
 from gpustack_lite.api.auth import Account, CredentialFirst, Oneself
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.credentials import SESSION_COOKIE, digest
 from gpustack_lite.api.replies import shows
 from gpustack_lite.api.schemas.bodies import Login, PasswordChange
-from gpustack_lite.api.schemas.public import Me, SignedIn
+from gpustack_lite.api.schemas.public import Me, SignedIn, SignInMethods
 from gpustack_lite.api.settling import settle
 from gpustack_lite.db import auditing
 from gpustack_lite.db.documents import iso, user_document
@@ -23,7 +23,7 @@ router = APIRouter(tags=["auth"], route_class=CredentialFirst)
 
 @router.post("/auth/login", responses=shows(SignedIn))
 async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
-    address, agent = client_address(request), _shown_agent(request)
+    address, agent = client_address(request), shown_agent(request)
     signed_in = await accounts.sign_in(
         context, body.username, body.password, address, agent, request_id=request.scope["request_id"]
     )
@@ -35,16 +35,14 @@ async def login(body: Login, request: Request, context: Ctx) -> JSONResponse:
             "csrf_token": signed_in.csrf_token,
         }
     )
-    answer.set_cookie(
-        SESSION_COOKIE,
-        signed_in.token,
-        max_age=int(context.settings.session_longest_hours * 3600),
-        httponly=True,
-        samesite="strict",
-        secure=is_https(request),
-        path=cookie_path(context),
-    )
+    keep_cookie(answer, signed_in.token, request, context)
     return answer
+
+
+@router.get("/auth/methods", responses=shows(SignInMethods))
+async def methods(context: Ctx) -> JSONResponse:
+    """What the page of signing in offers."""
+    return JSONResponse({"password": context.settings.local_login, "oidc": oidc.is_on(context)})
 
 
 @router.post("/auth/logout", status_code=204)
@@ -88,12 +86,24 @@ async def change_password(body: PasswordChange, signed_in: Account, request: Req
     return Response(status_code=204)
 
 
+def keep_cookie(answer: Response, token: str, request: Request, context: Context) -> None:
+    answer.set_cookie(
+        SESSION_COOKIE,
+        token,
+        max_age=int(context.settings.session_longest_hours * 3600),
+        httponly=True,
+        samesite="strict",
+        secure=is_https(request),
+        path=cookie_path(context),
+    )
+
+
 def cookie_path(context: Context) -> str:
     """Other programs behind the same proxy do not see the console's session."""
     return f"{context.settings.base_path}/"
 
 
-def _shown_agent(request: Request) -> str | None:
+def shown_agent(request: Request) -> str | None:
     """What the client says of itself, as far as it can be shown."""
     said = "".join(char if char.isprintable() else " " for char in request.headers.get("user-agent", ""))
     return said[:LONGEST_AGENT] or None

@@ -88,6 +88,11 @@ class KeyRotated(Shape):
     sealed_anew: int
 
 
+class SignInMethods(Shape):
+    password: bool
+    oidc: bool
+
+
 class SignedIn(Shape):
     token: str
     expires_at: str

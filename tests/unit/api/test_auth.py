@@ -14,6 +14,9 @@ from tests.fakes.management import TOKENS, Api
 
 OPEN = {
     ("POST", "/api/v1/auth/login"),
+    ("GET", "/api/v1/auth/methods"),
+    ("GET", "/api/v1/auth/oidc/start"),
+    ("GET", "/api/v1/auth/oidc/callback"),
     ("GET", "/api/v1/version"),
     ("GET", "/api/internal/readyz"),
     ("POST", "/api/agent/v1/join"),

@@ -33,6 +33,7 @@ export const en = {
     username: "User name",
     password: "Password",
     submit: "Sign in",
+    oidc: "Sign in with your organisation",
     signOut: "Sign out",
     hint: "At the first start the password of admin is in the file initial_admin_password of the data directory.",
     unreachable: "The server does not answer. Try again in a moment.",

@@ -30,6 +30,7 @@ export const zh: Sentences = {
     username: "用户名",
     password: "密码",
     submit: "登录",
+    oidc: "使用组织账号登录",
     signOut: "退出登录",
     hint: "首次启动时，admin 的密码在数据目录的 initial_admin_password 文件中。",
     unreachable: "服务器没有应答，请稍后再试。",

@@ -2,13 +2,30 @@ import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { LoggedIn } from "../api/types";
+import { BASE } from "../base";
 import { usePlatform } from "../platform";
 import { Door } from "./Door";
 import { PasswordField } from "./PasswordField";
+import { useSignInMethods } from "./useSignInMethods";
 import { useSubmit } from "./useSubmit";
 
 /** `onPassword` gets what was typed, so that a forced change need not ask for it again. */
 export function SignIn({ onPassword }: { onPassword: (password: string) => void }) {
+  const { t } = useTranslation();
+  const methods = useSignInMethods();
+  return (
+    <Door title={t("session.title")}>
+      {methods.oidc && (
+        <Button component="a" href={`${BASE}/api/v1/auth/oidc/start`} mb="md" fullWidth>
+          {t("session.oidc")}
+        </Button>
+      )}
+      {methods.password && <WithPassword onPassword={onPassword} />}
+    </Door>
+  );
+}
+
+function WithPassword({ onPassword }: { onPassword: (password: string) => void }) {
   const { t } = useTranslation();
   const { api, queries } = usePlatform();
   const [username, setUsername] = useState("admin");
@@ -20,7 +37,7 @@ export function SignIn({ onPassword }: { onPassword: (password: string) => void 
     await queries.resetQueries();
   });
   return (
-    <Door title={t("session.title")}>
+    <>
       <form onSubmit={submit}>
         <TextInput
           label={t("session.username")}
@@ -45,6 +62,6 @@ export function SignIn({ onPassword }: { onPassword: (password: string) => void 
         </Button>
       </form>
       <p className="sentence">{t("session.hint")}</p>
-    </Door>
+    </>
   );
 }
