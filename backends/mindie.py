@@ -327,7 +327,7 @@ def model_config(text: str, wanted: str, *, is_310p: bool) -> str:
 def _object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal("hf_config_invalid", path="config.json", why=str(error)) from error
     if not isinstance(found, dict):
         raise Refusal("hf_config_invalid", path="config.json", why=type(found).__name__)

@@ -148,7 +148,7 @@ def plugins_of(seen: Flat) -> Sequence[str]:
         return ()
     try:
         read = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
+    except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict) or not isinstance(read.get("plugin_type"), str):
         raise _bad_plugins(text)

@@ -12,6 +12,7 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gpustack_lite import yaml_text
 from gpustack_lite.errors import Refusal
 
 
@@ -223,7 +224,7 @@ def load(config: Path | None = None, **given: Any) -> Settings:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = yaml_text.parsed(path.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise Refusal("config_unreadable", path=str(path), why=str(error).splitlines()[0]) from error
     if not isinstance(content, dict):

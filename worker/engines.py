@@ -33,7 +33,9 @@ LOCKS = Path(backends.__file__).parent / "locks"
 BUILD_MARK = "GPUSTACK_LITE_ENGINE_BUILD"
 _PROGRESS_SECONDS = 0.5
 _VERSION_TIMEOUT_SECONDS = 10.0
-_SIZE = re.compile(r"^Downloading (?P<name>\S+) \((?P<number>[0-9.]+)(?P<unit>[KMGT]?i?B)\)$", re.MULTILINE)
+_SIZE = re.compile(
+    r"^Downloading (?P<name>\S+) \((?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[KMGT]?i?B)\)$", re.MULTILINE
+)
 _ARRIVED = re.compile(r"^ *Downloaded (?P<name>\S+)$", re.MULTILINE)
 _UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 _LISTED = re.compile(r"^ +(?P<name>[A-Za-z]+)\d+: ", re.MULTILINE)
@@ -273,6 +275,6 @@ def _read(path: Path) -> str:
 def marker(folder: Path, ports: Ports) -> dict[str, object]:
     try:
         content = json.loads(ports.disk.read(folder / MARKER) or b"{}")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

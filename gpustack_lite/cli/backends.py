@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from gpustack_lite import yaml_text
 from gpustack_lite.cli.access import connect
 from gpustack_lite.cli.output import Column, Format, Output, show_document, show_done, show_list
 from gpustack_lite.cli.say import say, tell
@@ -112,7 +113,7 @@ def read(file: Path) -> dict[str, Any]:
     """YAML or JSON, which is YAML too."""
     try:
         text = sys.stdin.read() if file == STDIN else file.read_text(encoding="utf-8")
-        document = yaml.safe_load(text)
+        document = yaml_text.parsed(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise Refusal("file_unreadable", path=str(file), why=str(error).splitlines()[0]) from error
     if not isinstance(document, dict):

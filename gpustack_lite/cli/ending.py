@@ -49,7 +49,7 @@ def _engines(children: Children) -> list[Identity]:
     content = children.family.ports.disk.read(children.family.data_dir.root / "worker" / "identity.json")
     try:
         uid = json.loads(content or b"{}").get("uid")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     carrying = children.family.ports.processes.values_of(MARKER)
     return [each for each, value in carrying if uid and value.startswith(f"{uid}:")]

@@ -238,7 +238,7 @@ def python_of(executable: str | None) -> str | None:
 
 def told_by(version: BackendVersion, said: Answer) -> Engine:
     lines = [line for line in said.text.strip().splitlines() if line.strip()]
-    with contextlib.suppress(ValueError, IndexError):
+    with contextlib.suppress(ValueError, IndexError, RecursionError):
         told = json.loads(lines[-1])
         if said.returncode == 0 and isinstance(told, dict):
             return Engine(version, told)

@@ -44,5 +44,5 @@ def _split(pair: str) -> tuple[str, str | None]:
 def _as_json(value: str) -> object:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value

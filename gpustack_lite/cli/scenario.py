@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 import yaml
 
+from gpustack_lite import yaml_text
 from gpustack_lite.chips import parse_spec
 from gpustack_lite.cli.scenery import node_of, subject_of, wish_of
 from gpustack_lite.errors import Refusal
@@ -95,8 +96,8 @@ class Written:
         self.path = path
         try:
             self._text = path.read_text(encoding="utf-8")
+            self.content = yaml_text.parsed(self._text)
             self._tree = yaml.compose(self._text, Loader=yaml.SafeLoader)
-            self.content = yaml.safe_load(self._text)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise Refusal("scenario_no_yaml", path=str(path), line=line, why=error.problem) from error
@@ -183,7 +184,7 @@ def _nodes(written: Written, spec: WorkerSpec, at: int) -> Iterator[Node]:
 def _bytes(written: Written, text: str | None, where: str) -> int | None:
     if text is None:
         return None
-    match = _SIZE.match(text.strip())
+    match = _SIZE.match(text.strip()[:40])
     if match is None:
         raise written.wrong("scenario_wrong_size", where)
     return int(float(match[1]) * _UNITS[match[2].upper()])

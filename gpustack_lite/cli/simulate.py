@@ -91,7 +91,7 @@ def replayed(path: Path) -> dict[str, Any]:
 
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Refusal("replay_file_unreadable", path=str(path), why=str(error)) from error
     if not isinstance(content, dict):
         raise Refusal("replay_unreadable", why=type(content).__name__)

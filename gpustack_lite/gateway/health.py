@@ -54,5 +54,5 @@ class Health:
             return status, _any.decode(body)
         except UpstreamFailed as failure:
             return None, {"status": "away", "cause": failure.cause}
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return status, {"status": "unknown"}

@@ -59,7 +59,7 @@ def decode(data: bytes) -> tuple[Saved, RoutesReply]:
             raise Damaged("the checksum differs")
         saved = _saved.decode(content)
         return saved, RoutesReply.model_validate_json(saved.routes)
-    except (msgspec.DecodeError, UnicodeError, ValidationError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError, ValidationError) as error:
         raise Damaged(str(error).splitlines()[0]) from error
 
 

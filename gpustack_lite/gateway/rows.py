@@ -82,7 +82,7 @@ def decode(text: bytes) -> Row | None:
     """None for what is no row."""
     try:
         return _decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

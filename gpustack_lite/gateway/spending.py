@@ -35,7 +35,7 @@ def of_rows(rows: Iterable[bytes]) -> list[Spent]:
 def _read(row: bytes) -> Spent | None:
     try:
         return _spent.decode(row)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

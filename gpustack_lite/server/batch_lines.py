@@ -106,7 +106,7 @@ def _read(text: bytes) -> _Doc | None:
 def _streams(body: msgspec.Raw) -> bool:
     try:
         return bool(_body.decode(body).stream)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False  # a stream that is no boolean is the gateway's to refuse
 
 
@@ -168,5 +168,5 @@ def custom_id_of(text: bytes) -> str | None:
         return None
     try:
         return _written.decode(text).custom_id
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from gpustack_lite import yaml_text
 from gpustack_lite.chips import Declared, declared_devices, kind_of, parse_spec
 from gpustack_lite.domain import Device
 from gpustack_lite.errors import Refusal
@@ -45,7 +46,7 @@ def declaration(simulate: str) -> Declaration:
 
 def parse_file(path: Path) -> Declaration:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml_text.parsed(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise Refusal("simulate_file_unreadable", path=str(path), why=str(error).splitlines()[0]) from error
     return parse_document(content, str(path))
@@ -94,7 +95,7 @@ def _size(entry: dict[str, Any], name: str, path: str, where: str) -> int | None
         return _positive(entry[f"{name}_bytes"], f"{where}_bytes", path)
     if name not in entry:
         return None
-    match = _SIZE.match(str(entry[name]).strip())
+    match = _SIZE.match(str(entry[name]).strip()[:40])
     if match is None:
         raise _wrong("simulate_bad_size", path, where)
     return int(float(match[1]) * _UNITS[match[2].upper()])

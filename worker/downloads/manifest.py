@@ -73,6 +73,6 @@ class Manifests:
         content = self._disk.read(path)
         try:
             return None if content is None else msgspec.json.decode(content, type=Manifest)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             log.warning("manifest_unreadable", extra={"path": str(path)})
             return None

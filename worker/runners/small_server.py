@@ -212,7 +212,7 @@ def asked_of(path, kind, content):
         return form_of(path, kind, content)
     try:
         fields = json.loads(content or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(400, f"the body is no JSON: {error}", "invalid_json") from error
     if not isinstance(fields, dict):
         raise Refused(400, "the body is no object", "invalid_json")

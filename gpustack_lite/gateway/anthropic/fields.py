@@ -15,7 +15,7 @@ def document(body: bytes | bytearray) -> Json:
     """Of a body that was found to be a JSON object before; what is null counts as left out."""
     try:
         found: Json = _decode(body)
-    except msgspec.DecodeError as error:  # escapes that stand for no character are met only here
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # seen only when all of it is read
         raise Refusal("body_not_json", why=str(error)) from error
     return without_nulls(found)
 
