@@ -10,8 +10,16 @@ from gpustack_lite.api.auth import Admin, CredentialFirst, Manager, Reader
 from gpustack_lite.api.context import Ctx
 from gpustack_lite.api.replies import PageWish, reply, reply_page, shows
 from gpustack_lite.api.schemas.bodies import ModelCreate, Rollback
-from gpustack_lite.api.schemas.public import InstanceShape, Listed, ModelShape, RevisionShape, Whole, WholeRevisionShape
-from gpustack_lite.db.queries import instances, models
+from gpustack_lite.api.schemas.public import (
+    ImpactShape,
+    InstanceShape,
+    Listed,
+    ModelShape,
+    RevisionShape,
+    Whole,
+    WholeRevisionShape,
+)
+from gpustack_lite.db.queries import impact, instances, models
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=CredentialFirst)
 Generation = Annotated[int, Path(ge=0, lt=2**31)]
@@ -54,6 +62,16 @@ async def start_model(ref: str, signed_in: Manager, request: Request, context: C
 async def stop_model(ref: str, signed_in: Manager, request: Request, context: Ctx) -> JSONResponse:
     await seeing.must_manage(context, signed_in.caller, ref)
     return reply(request, await deploying.stop(context, ref))
+
+
+@router.get("/{ref:path}/impact", responses=shows(ImpactShape))
+async def show_impact_of_model(ref: str, signed_in: Reader, request: Request, context: Ctx) -> JSONResponse:
+    """What would break if it ended now: for those who manage it, because it names the keys of others."""
+    await seeing.must_manage(context, signed_in.caller, ref)
+    async with context.db.read() as session:
+        model = await models.by_ref(session, ref)
+        found = await impact.of_model(session, model, context.ports.clock.wall())
+    return reply(request, found)
 
 
 @router.get("/{ref:path}/history", responses=shows(Whole[RevisionShape]))

@@ -208,6 +208,24 @@ class ModelShape(Shape):
     updated_at: str
 
 
+class UserOfModelShape(Shape):
+    """`key` is None for requests without one, and for a key that is gone."""
+
+    key: str | None
+    user: str | None
+    requests: int
+    last_at: str
+
+
+class ImpactShape(Shape):
+    """`in_flight` and `queued` are None where no gateway was heard of lately; `keys` are those of the last `hours`."""
+
+    in_flight: int | None
+    queued: int | None
+    hours: int
+    keys: list[UserOfModelShape]
+
+
 class RevisionShape(Shape):
     generation: int
     current: bool

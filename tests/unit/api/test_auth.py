@@ -45,6 +45,7 @@ READ = {
     "/api/v1/models/{ref:path}",
     "/api/v1/models/{ref:path}/history",
     "/api/v1/models/{ref:path}/history/{generation}",
+    "/api/v1/models/{ref:path}/impact",
     "/api/v1/models/{ref:path}/instances",
     "/api/v1/openapi.json",
     "/api/v1/sessions",
