@@ -423,6 +423,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{ref}/impact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Impact Of Model
+         * @description What would break if it ended now: for those who manage it, because it names the keys of others.
+         */
+        get: operations["show_impact_of_model_api_v1_models__ref__impact_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{ref}/history": {
         parameters: {
             query?: never;
@@ -2013,6 +2033,20 @@ export interface components {
             /** Created At */
             created_at: string;
         };
+        /**
+         * ImpactShape
+         * @description `in_flight` and `queued` are None where no gateway was heard of lately; `keys` are those of the last `hours`.
+         */
+        ImpactShape: {
+            /** In Flight */
+            in_flight: number | null;
+            /** Queued */
+            queued: number | null;
+            /** Hours */
+            hours: number;
+            /** Keys */
+            keys: components["schemas"]["UserOfModelShape"][];
+        };
         /** InstanceShape */
         InstanceShape: {
             /** Id */
@@ -3180,6 +3214,20 @@ export interface components {
              */
             must_change_password: boolean;
             limits?: components["schemas"]["LimitsSpec"] | null;
+        };
+        /**
+         * UserOfModelShape
+         * @description `key` is None for requests without one, and for a key that is gone.
+         */
+        UserOfModelShape: {
+            /** Key */
+            key: string | null;
+            /** User */
+            user: string | null;
+            /** Requests */
+            requests: number;
+            /** Last At */
+            last_at: string;
         };
         /**
          * UserPatch
@@ -4687,6 +4735,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelShape"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorShape"];
+                };
+            };
+        };
+    };
+    show_impact_of_model_api_v1_models__ref__impact_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImpactShape"];
                 };
             };
             /** @description Service Unavailable */
