@@ -33,7 +33,8 @@ async def of_model(session: AsyncSession, model: Model, now: datetime) -> dict[s
 async def _keys(session: AsyncSession, model: Model, since: datetime) -> list[dict[str, Any]]:
     """The busiest first; who asked without a key, as the console does, is a row without one."""
     columns: Sequence[Any] = (UsageRecord.key_id, UsageRecord.user_id)
-    counted: Any = select(*columns, func.count(), func.max(col(UsageRecord.started_at)))
+    counts: Sequence[Any] = (func.count(), func.max(col(UsageRecord.started_at)))
+    counted: Any = select(*columns, *counts)
     where = col(UsageRecord.model) == model.name, col(UsageRecord.started_at) >= since
     found = (await session.exec(counted.where(*where).group_by(*columns))).all()
     key_names = {id_: name for id_, name in await session.exec(select(ApiKey.id, ApiKey.name))}
