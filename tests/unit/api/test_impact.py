@@ -15,8 +15,10 @@ PATH = "/api/v1/models/m/impact"
 
 async def deployed(api: Api, client: httpx.AsyncClient) -> ModelInstance:
     made = (await client.post("/api/v1/models", json=MODEL)).json()
-    given = {"generation": 1, "created_at": START, "state_since": START}
-    return await api.add(ModelInstance(model_id=made["id"], model_name="m", state="ready", **given))
+    row = ModelInstance(
+        model_id=made["id"], model_name="m", generation=1, state="ready", created_at=START, state_since=START
+    )
+    return await api.add(row)
 
 
 async def test_what_is_in_flight_is_summed_over_the_gateways(api: Api, client: httpx.AsyncClient) -> None:
