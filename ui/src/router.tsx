@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { type Tab, tabOf } from "./access/forms";
 import { backendsSearch } from "./backends/search";
 import { BASE } from "./base";
-import { ModelsPage } from "./models/ModelsPage";
+import { modelSearch, modelsSearch } from "./models/search";
 import { playgroundSearch } from "./playground/search";
 import { requestsSearch } from "./requests/search";
 import { Gate } from "./session/Gate";
@@ -13,7 +13,7 @@ import { Shell } from "./shell/Shell";
 import { usageSearch } from "./usage/search";
 import { workersSearch } from "./workers/search";
 
-/** Pages come when they are asked for; the first load carries the frame and the list of models. */
+/** Pages come when they are asked for; the first load carries the frame. */
 const page = lazyRouteComponent;
 
 const root = createRootRoute({
@@ -36,12 +36,18 @@ const routes = [
     component: page(() => import("./overview/OverviewPage"), "OverviewPage"),
   }),
   models.addChildren([
-    createRoute({ getParentRoute: () => models, path: "/", component: ModelsPage }),
+    createRoute({
+      getParentRoute: () => models,
+      path: "/",
+      component: page(() => import("./models/ModelsPage"), "ModelsPage"),
+      validateSearch: modelsSearch,
+    }),
     // names may hold slashes, as in org/name
     createRoute({
       getParentRoute: () => models,
       path: "$",
       component: page(() => import("./models/ModelPage"), "ModelPage"),
+      validateSearch: modelSearch,
     }),
   ]),
   createRoute({
@@ -84,6 +90,8 @@ const routes = [
     getParentRoute: () => root,
     path: "/deploy",
     component: page(() => import("./deploy/DeployPage"), "DeployPage"),
+    validateSearch: (search: Record<string, unknown>): { copy?: string } =>
+      typeof search.copy === "string" || typeof search.copy === "number" ? { copy: String(search.copy) } : {},
   }),
   createRoute({
     getParentRoute: () => root,

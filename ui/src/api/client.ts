@@ -13,6 +13,8 @@ export class ApiError extends Error {
     readonly status: number,
     message: string,
     readonly code = "",
+    /** The field that was refused, such as `options.tp`. */
+    readonly param: string | null = null,
   ) {
     super(message);
   }
@@ -104,8 +106,10 @@ export class Api {
 
 async function refusalOf(response: Response): Promise<ApiError> {
   try {
-    const { error } = (await response.json()) as { error?: { message?: string; code?: string | null } };
-    return new ApiError(response.status, error?.message ?? "", error?.code ?? "");
+    const { error } = (await response.json()) as {
+      error?: { message?: string; code?: string | null; param?: string | null };
+    };
+    return new ApiError(response.status, error?.message ?? "", error?.code ?? "", error?.param ?? null);
   } catch {
     return new ApiError(response.status, "");
   }

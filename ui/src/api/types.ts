@@ -25,17 +25,7 @@ export type WorkerState = "joining" | "ready" | "silent";
 export type Health = "ok" | "warning" | "alarm" | "critical" | "unknown";
 export type AnyState = ModelState | InstanceState | WorkerState;
 
-export interface Model extends Entry {
-  name: string;
-  source: string;
-  backend: string | null;
-  backend_version: string | null;
-  replicas: number;
-  ready_replicas: number;
-  state: ModelState;
-  state_message: string | null;
-  generation: number;
-}
+export type Model = Omit<Schemas["ModelShape"], "state"> & { state: ModelState };
 
 export interface Progress {
   phase: "engine" | "weights" | "load";
@@ -76,6 +66,8 @@ export interface Instance extends Entry {
   progress: Progress | null;
   holds_claim: boolean;
   claim: { device_count: number; bytes_per_device: number; ram_bytes: number } | null;
+  /** What its processes were seen to hold; nothing before they had loaded. */
+  measured?: { bytes_per_device: number | null; ram_bytes: number | null } | null;
   context_length: number | null;
   simulated: boolean;
   reasons: Reason[];

@@ -2,11 +2,12 @@
 
 import "./deploy.css";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Backend, Model } from "../api/types";
 import { Command } from "../parts/Command";
+import { Loaded } from "../parts/Loaded";
 import { Refused } from "../parts/Refused";
 import { useAct } from "../parts/useAct";
 import { usePlatform } from "../platform";
@@ -16,6 +17,7 @@ import { OptionsForm } from "./OptionsForm";
 import {
   bodyOf,
   commandOf,
+  copied,
   KINDS,
   kindOf,
   NOTHING,
@@ -29,11 +31,31 @@ import {
 import { Where } from "./Where";
 
 export function DeployPage() {
+  const { copy } = useSearch({ from: "/deploy" });
+  return copy === undefined ? <Draft first={NOTHING} /> : <CopyOf key={copy} name={copy} />;
+}
+
+/** The configuration of another deployment, as a draft of a new one. */
+function CopyOf({ name }: { name: string }) {
+  const { api } = usePlatform();
+  const path = `/api/v1/models/${encodeURIComponent(name)}`;
+  const spec = useQuery({
+    queryKey: ["copy", name],
+    gcTime: 0,
+    queryFn: async () => {
+      const { generation } = await api.get<Model>(path);
+      return (await api.get<{ spec: Spec }>(`${path}/history/${generation}`)).spec;
+    },
+  });
+  return <Loaded query={spec}>{(found) => <Draft first={copied(found)} />}</Loaded>;
+}
+
+function Draft({ first }: { first: Spec }) {
   const { t } = useTranslation();
   const { api } = usePlatform();
   const navigate = useNavigate();
   const { act, isBusy, error } = useAct();
-  const [spec, setSpec] = useState<Spec>(NOTHING);
+  const [spec, setSpec] = useState<Spec>(first);
   usePageTitle(t("deploy.title"));
   const set = (change: Partial<Spec>) => setSpec((held) => ({ ...held, ...change }));
   const send = () =>

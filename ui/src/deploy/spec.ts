@@ -20,9 +20,18 @@ export interface Spec {
   placement: Placement;
   trust_remote_code?: boolean;
   allow_pickle?: boolean;
+  env?: Record<string, string>;
 }
 
 export const NOTHING: Spec = { name: "", source: "", replicas: 1, options: {}, placement: {} };
+
+const HIDDEN = "***";
+
+/** A draft with another's configuration; values that are never shown cannot be taken along. */
+export function copied(spec: Spec): Spec {
+  const env = Object.entries(spec.env ?? {}).filter(([, value]) => value !== HIDDEN);
+  return { ...spec, name: `${spec.name}-copy`, env: Object.fromEntries(env) };
+}
 
 export const KINDS = ["local", "huggingface", "modelscope"] as const;
 export type SourceKind = (typeof KINDS)[number];

@@ -25,7 +25,7 @@ export function useFit(spec: Spec) {
 }
 
 /** The value as it was when nothing had been typed for a moment. */
-function useSettled(value: string): string {
+export function useSettled(value: string): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), PAUSE_MS);

@@ -2,6 +2,7 @@ import * as access from "../access/words";
 import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
+import * as deployments from "../models/deploymentWords";
 import * as acts from "../models/words";
 import * as overview from "../overview/words";
 import * as playground from "../playground/words";
@@ -159,7 +160,18 @@ export const en = {
     text: "Engine output",
     empty: "The engine has written nothing.",
     ended: "End of the log",
-    tail: "Begins with the last {{count}} lines.",
+    growing: "It grows while you look.",
+    count_one: "{{count}} line.",
+    count_other: "{{count}} lines.",
+    found: "{{count}} of {{all}} lines.",
+    whole: "Show what came before",
+    search: "Only lines with",
+    times: "Times",
+    timesHelp: "When each line arrived here; engines' own times stand in their lines.",
+    download: "Download",
+    nextAttempt: "Attempt {{attempt}}",
+    notStarted: "No engine has been started yet, so there is no log.",
+    missing: "There is no instance {{id}}. Its model made a new one, or was deleted.",
   },
   workers: {
     title: "Workers",
@@ -192,6 +204,7 @@ export const en = {
   requests: requests.en,
   usage: usage.en,
   acts: acts.en,
+  deployments: deployments.en,
   access: access.en,
   overview: overview.en,
 };

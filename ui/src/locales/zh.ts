@@ -2,6 +2,7 @@ import * as access from "../access/words";
 import * as engines from "../backends/words";
 import * as deploy from "../deploy/words";
 import * as files from "../files/words";
+import * as deployments from "../models/deploymentWords";
 import * as acts from "../models/words";
 import * as overview from "../overview/words";
 import * as playground from "../playground/words";
@@ -150,7 +151,18 @@ export const zh: Sentences = {
     text: "引擎输出",
     empty: "引擎没有输出。",
     ended: "日志结束",
-    tail: "从最后 {{count}} 行开始显示。",
+    growing: "日志会随输出更新。",
+    count_one: "{{count}} 行。",
+    count_other: "{{count}} 行。",
+    found: "{{all}} 行中的 {{count}} 行。",
+    whole: "显示更早的内容",
+    search: "只显示包含…的行",
+    times: "时间",
+    timesHelp: "每行到达此页面的时间；引擎自己的时间写在行内。",
+    download: "下载",
+    nextAttempt: "第 {{attempt}} 次尝试",
+    notStarted: "引擎尚未启动过，因此没有日志。",
+    missing: "没有实例 {{id}}。它的模型已创建新实例，或已被删除。",
   },
   workers: {
     title: "工作节点",
@@ -183,6 +195,7 @@ export const zh: Sentences = {
   requests: requests.zh,
   usage: usage.zh,
   acts: acts.zh,
+  deployments: deployments.zh,
   access: access.zh,
   overview: overview.zh,
 };

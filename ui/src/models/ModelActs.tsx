@@ -10,6 +10,7 @@ import { Refused } from "../parts/Refused";
 import { useAct } from "../parts/useAct";
 import { useQuestion } from "../parts/useQuestion";
 import { useMe, usePlatform } from "../platform";
+import { useConsequences } from "./impact";
 
 export function ModelActs({ model, instances }: { model: Model; instances: Instance[] }) {
   const { t } = useTranslation();
@@ -18,6 +19,7 @@ export function ModelActs({ model, instances }: { model: Model; instances: Insta
   const me = useMe();
   const { act, isBusy, error } = useAct();
   const [question, ask, close] = useQuestion<"scale" | "stop" | "delete">();
+  const impact = useConsequences(model.name, question === "stop" || question === "delete");
   if (me.data?.role !== "admin") return null;
   const path = `/api/v1/models/${encodeURIComponent(model.name)}`;
   const ready = instances.filter(({ state }) => state === "ready").length;
@@ -58,7 +60,7 @@ export function ModelActs({ model, instances }: { model: Model; instances: Insta
       {question === "stop" && (
         <Confirm
           title={t("acts.stopTitle", { model: model.name })}
-          consequences={[...breaks, t("acts.stopKeeps")]}
+          consequences={[...breaks, ...impact, t("acts.stopKeeps")]}
           verb={t("acts.stop")}
           onConfirm={() => api.post(`${path}/stop`)}
           onClose={close}
@@ -67,7 +69,7 @@ export function ModelActs({ model, instances }: { model: Model; instances: Insta
       {question === "delete" && (
         <Confirm
           title={t("acts.deleteTitle", { model: model.name })}
-          consequences={[...breaks, t("acts.deleteTakes")]}
+          consequences={[...breaks, ...impact, t("acts.deleteTakes")]}
           verb={t("acts.delete")}
           onConfirm={remove}
           onClose={close}

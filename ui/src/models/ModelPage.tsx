@@ -1,17 +1,28 @@
-import { Link, useParams } from "@tanstack/react-router";
+// One deployment, with the same tabs as every object; the address says which one is open.
+
+import "./models.css";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import type { Instance, Model } from "../api/types";
+import { LogTab } from "../logs/LogTab";
 import { Loaded } from "../parts/Loaded";
 import { ProgressBar } from "../parts/ProgressBar";
 import { StateMark } from "../parts/StateMark";
 import { useInstances, useModels } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
+import { Danger } from "./Danger";
+import { EventsTab } from "./EventsTab";
 import { InstanceTable } from "./InstanceTable";
 import { ModelActs } from "./ModelActs";
 import { ObstacleList } from "./ObstacleList";
 import { StartUp } from "./StartUp";
+import { type ModelSearch, TABS, type Tab } from "./search";
 import { arriving, instancesOf, obstacles } from "./story";
 import { UseIt } from "./UseIt";
+
+const MetricsTab = lazy(() => import("./MetricsTab"));
+const ConfigTab = lazy(() => import("./ConfigTab"));
 
 export function ModelPage() {
   const { t } = useTranslation();
@@ -36,15 +47,85 @@ export function ModelPage() {
 }
 
 function Details({ model, instances }: { model: Model; instances: Instance[] }) {
-  const why = obstacles(instances);
+  const { t } = useTranslation();
+  const { tab = "overview" }: ModelSearch = useSearch({ from: "/models/$" });
   return (
     <>
       <Head model={model} instances={instances} />
+      <TabList tab={tab} model={model.name} />
+      <div role="tabpanel" id="model-panel" aria-labelledby={`model-tab-${tab}`} className="tab-panel">
+        <Suspense fallback={<p className="soft">{t("common.loading")}</p>}>
+          <Panel tab={tab} model={model} instances={instances} />
+        </Suspense>
+      </div>
+    </>
+  );
+}
+
+function Panel({ tab, model, instances }: { tab: Tab; model: Model; instances: Instance[] }) {
+  switch (tab) {
+    case "instances":
+      return <InstanceTable instances={instances} isWhole />;
+    case "events":
+      return <EventsTab model={model.name} />;
+    case "logs":
+      return <LogTab instances={instances} />;
+    case "metrics":
+      return <MetricsTab model={model.name} />;
+    case "config":
+      return <ConfigTab model={model} instances={instances} />;
+    case "use":
+      return <UseIt model={model.name} />;
+    default:
+      return <Overview model={model} instances={instances} />;
+  }
+}
+
+function Overview({ model, instances }: { model: Model; instances: Instance[] }) {
+  const why = obstacles(instances);
+  return (
+    <>
       {why !== null && <ObstacleList obstacles={why} />}
       <StartUp model={model.name} />
       <InstanceTable instances={instances} />
-      <UseIt model={model.name} />
     </>
+  );
+}
+
+function TabList({ tab, model }: { tab: Tab; model: string }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const open = (each: Tab) =>
+    void navigate({
+      to: "/models/$",
+      params: { _splat: model },
+      search: each === "overview" ? {} : { tab: each },
+    });
+  /** As a tab list is used with a keyboard: one stop, arrows within. */
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const steps = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (steps === undefined) return;
+    const next = TABS[(TABS.indexOf(tab) + steps + TABS.length) % TABS.length] ?? "overview";
+    open(next);
+    document.getElementById(`model-tab-${next}`)?.focus();
+  };
+  return (
+    <div className="model-tabs" role="tablist" aria-label={t("deployments.parts")} onKeyDown={onKeyDown}>
+      {TABS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          role="tab"
+          id={`model-tab-${each}`}
+          aria-selected={each === tab}
+          aria-controls="model-panel"
+          tabIndex={each === tab ? 0 : -1}
+          onClick={() => open(each)}
+        >
+          {t(`deployments.tabs.${each}`)}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -61,6 +142,7 @@ function Head({ model, instances }: { model: Model; instances: Instance[] }) {
         <span className="soft">
           {t("models.readyOf", { ready: model.ready_replicas, desired: model.replicas })}
         </span>
+        <Danger model={model} />
         <ModelActs model={model} instances={instances} />
       </div>
       {model.state_message && <p className="sentence">{model.state_message}</p>}

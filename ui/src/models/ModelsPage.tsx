@@ -1,19 +1,25 @@
-import { Link } from "@tanstack/react-router";
+// All deployments: what each does, why one does not, what it claims and uses, and what to do with several at once.
+
+import "./models.css";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useDeferredValue, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Instance, Model } from "../api/types";
+import type { Model } from "../api/types";
 import { Command } from "../parts/Command";
 import { Loaded } from "../parts/Loaded";
-import { ProgressBar } from "../parts/ProgressBar";
-import { Simulated } from "../parts/Simulated";
-import { StateMark } from "../parts/StateMark";
 import { useInstances, useMe, useModels } from "../platform";
 import { usePageTitle } from "../shell/usePageTitle";
-import { arriving, byName, instancesOf, places } from "./story";
+import { Bulk } from "./Bulk";
+import { type DeploymentRow, narrowed, rowsOf } from "./fleet";
+import { ModelTable } from "./ModelTable";
+import { GROUPS, type Group, type ModelsChange, type ModelsSearch, modelsSearch } from "./search";
+import { useTraffic } from "./useTraffic";
+
+const route = getRouteApi("/models/");
 
 export function ModelsPage() {
   const { t } = useTranslation();
   const models = useModels();
-  const instances = useInstances();
   const isAdmin = useMe().data?.role === "admin";
   usePageTitle(t("models.title"));
   return (
@@ -31,11 +37,7 @@ export function ModelsPage() {
               </Link>
             )}
           </div>
-          {list.items.length === 0 ? (
-            <NoModels />
-          ) : (
-            <ModelTable rows={byName(list).map((model) => [model, instancesOf(model, instances.data)])} />
-          )}
+          {list.items.length === 0 ? <NoModels /> : <Deployments models={list.items} isAdmin={isAdmin} />}
         </>
       )}
     </Loaded>
@@ -56,83 +58,104 @@ function NoModels() {
   );
 }
 
-function ModelTable({ rows }: { rows: [Model, Instance[]][] }) {
+function Deployments({ models, isAdmin }: { models: Model[]; isAdmin: boolean }) {
   const { t } = useTranslation();
-  return (
-    <section className="card scroll" aria-label={t("models.title")}>
-      <table className="models">
-        <thead>
-          <tr>
-            <th className="col-model">{t("models.model")}</th>
-            <th>{t("models.state")}</th>
-            <th className="col-ready">{t("models.ready")}</th>
-            <th className="col-where">{t("models.where")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([model, instances]) => (
-            <ModelRow key={model.id} model={model} instances={instances} />
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function ModelRow({ model, instances }: { model: Model; instances: Instance[] }) {
-  const onItsWay = arriving(instances);
-  return (
-    <tr data-model={model.name} data-state={model.state}>
-      <td>
-        <Link className="name" to="/models/$" params={{ _splat: model.name }}>
-          {model.name}
-        </Link>
-        <div className="soft small mono cut" title={model.source}>
-          {model.source}
-        </div>
-      </td>
-      <td>
-        <StateMark state={model.state} />
-        {model.state_message && <p className="sentence">{model.state_message}</p>}
-        {onItsWay?.progress && <ProgressBar progress={onItsWay.progress} />}
-      </td>
-      <td>
-        <Replicas model={model} />
-      </td>
-      <td>
-        <Places instances={instances} />
-      </td>
-    </tr>
-  );
-}
-
-const MOST_PIPS = 8;
-
-function Replicas({ model: { ready_replicas: ready, replicas: desired } }: { model: Model }) {
-  const { t } = useTranslation();
-  const pips = desired <= MOST_PIPS ? Array.from({ length: desired }, (_, index) => index) : [];
-  return (
-    <span title={t("models.readyOf", { ready, desired })}>
-      <span aria-hidden="true">
-        {ready} / {desired}
-        <span className="pips">
-          {pips.map((index) => (
-            <i key={index} className={index < ready ? "on" : ""} />
-          ))}
-        </span>
-      </span>
-      <span className="hidden">{t("models.readyOf", { ready, desired })}</span>
-    </span>
-  );
-}
-
-function Places({ instances }: { instances: Instance[] }) {
-  const { t } = useTranslation();
-  const names = places(instances);
+  const navigate = useNavigate();
+  const instances = useInstances();
+  const traffic = useTraffic();
+  const search = route.useSearch();
+  const sought = useDeferredValue(search);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const all = rowsOf(models, instances.data?.items ?? [], traffic.data ?? null);
+  const rows = narrowed(all, sought);
+  const chosen = rows.filter(({ model }) => picked.has(model.name));
+  const set = (change: ModelsChange) =>
+    void navigate({ to: "/models", search: modelsSearch({ ...search, ...change }), replace: true });
   return (
     <>
-      <div className="mono">{names.length > 0 ? names.join(", ") : t("common.none")}</div>
-      {instances.some(({ simulated }) => simulated) && <Simulated />}
+      <Filters rows={all} search={search} set={set} />
+      {chosen.length > 0 && <Bulk rows={chosen} onDone={() => setPicked(new Set())} />}
+      {rows.length === 0 ? (
+        <div className="empty">
+          <p>{t("deployments.noneFound")}</p>
+          <Link className="button" to="/models">
+            {t("deployments.showAll")}
+          </Link>
+        </div>
+      ) : (
+        <ModelTable rows={rows} search={search} set={set} {...(isAdmin && { picked, onPick: setPicked })} />
+      )}
     </>
+  );
+}
+
+interface FiltersProps {
+  rows: DeploymentRow[];
+  search: ModelsSearch;
+  set: (change: ModelsChange) => void;
+}
+
+function Filters({ rows, search, set }: FiltersProps) {
+  const { t } = useTranslation();
+  const names = (found: (string | null)[]) =>
+    [...new Set(found)].filter((each) => each !== null).sort((a, b) => a.localeCompare(b));
+  const workers = names(rows.flatMap(({ instances }) => instances.map(({ worker }) => worker)));
+  const backends = names(rows.map(({ backend }) => backend));
+  return (
+    <div className="toolbar">
+      <input
+        className="search"
+        type="search"
+        aria-label={t("deployments.filter")}
+        placeholder={t("deployments.filter")}
+        size={28}
+        value={search.q ?? ""}
+        onChange={(event) => set({ q: event.currentTarget.value })}
+      />
+      <Choice
+        label={t("models.state")}
+        value={search.state}
+        options={GROUPS.map((each) => [each, t(`deployments.groups.${each}`)])}
+        onPick={(state) => set({ state: state as Group | undefined })}
+      />
+      <Choice
+        label={t("model.backend")}
+        value={search.backend}
+        options={backends.map((each) => [each, each])}
+        onPick={(backend) => set({ backend })}
+      />
+      <Choice
+        label={t("model.worker")}
+        value={search.worker}
+        options={workers.map((each) => [each, each])}
+        onPick={(worker) => set({ worker })}
+      />
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string | undefined;
+  options: [value: string, words: string][];
+  onPick: (value: string | undefined) => void;
+}
+
+function Choice({ label, value, options, onPick }: ChoiceProps) {
+  const { t } = useTranslation();
+  const isKnown = value === undefined || options.some(([each]) => each === value);
+  return (
+    <label>
+      {label}
+      <select value={value ?? ""} onChange={(event) => onPick(event.currentTarget.value || undefined)}>
+        <option value="">{t("deployments.all")}</option>
+        {!isKnown && <option value={value}>{value}</option>}
+        {options.map(([each, words]) => (
+          <option key={each} value={each}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

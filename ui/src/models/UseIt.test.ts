@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { curlFor } from "./UseIt";
+import { programFor } from "./UseIt";
 
-test("the command names this server and this model", () => {
-  expect(curlFor("org/qwen", "http://10.0.0.1:9090")).toContain("http://10.0.0.1:9090/v1/chat/completions");
-  expect(curlFor("org/qwen", "")).toContain('"model":"org/qwen"');
-});
-
-test("a quote in a name does not end the shell's string", () => {
-  expect(curlFor("it's", "")).toContain(`"model":"it'\\''s"`);
-});
+test.each(["curl", "python", "javascript"] as const)(
+  "%s asks this platform, below its path, for this model",
+  (tongue) => {
+    const text = programFor(tongue, "org/it's", "https://host/ai");
+    expect(text).toContain("https://host/ai/v1");
+    expect(text).toContain(tongue === "curl" ? "it'\\''s" : "org/it's");
+    expect(text).toContain("GPUSTACK_LITE_API_KEY");
+  },
+);

@@ -17,6 +17,13 @@ export const en = {
   breaks_one: "{{count}} replica that serves ends after its requests; later requests are refused.",
   breaks_other: "{{count}} replicas that serve end after their requests; later requests are refused.",
   nothingServes: "None of its replicas serves now.",
+  inFlight_one: "{{count}} request is in flight.",
+  inFlight_other: "{{count}} requests are in flight.",
+  inFlightUnknown: "How many requests are in flight is not known: no gateway has been heard of lately.",
+  queued_one: "{{count}} request waits in line.",
+  queued_other: "{{count}} requests wait in line.",
+  usedBy: "Used in the last {{hours}} hours by: {{names}}.",
+  usedByMore: "Used in the last {{hours}} hours by: {{names}} and {{more}} more.",
 };
 
 export const zh: typeof en = {
@@ -35,4 +42,11 @@ export const zh: typeof en = {
   breaks_one: "{{count}} 个正在服务的副本在其请求结束后退出，之后的请求会被拒绝。",
   breaks_other: "{{count}} 个正在服务的副本在其请求结束后退出，之后的请求会被拒绝。",
   nothingServes: "目前没有副本在服务。",
+  inFlight_one: "{{count}} 个请求正在处理。",
+  inFlight_other: "{{count}} 个请求正在处理。",
+  inFlightUnknown: "正在处理的请求数未知：近期没有网关的消息。",
+  queued_one: "{{count}} 个请求正在排队。",
+  queued_other: "{{count}} 个请求正在排队。",
+  usedBy: "最近 {{hours}} 小时的使用者：{{names}}。",
+  usedByMore: "最近 {{hours}} 小时的使用者：{{names}} 等另外 {{more}} 个。",
 };

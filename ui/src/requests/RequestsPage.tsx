@@ -6,7 +6,7 @@ import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
 import { platformAddress } from "../base";
 import { seconds } from "../format";
-import { curlFor } from "../models/UseIt";
+import { programFor } from "../models/UseIt";
 import { Command } from "../parts/Command";
 import { Loaded } from "../parts/Loaded";
 import { Mark, type Shape, type Tone } from "../parts/StateMark";
@@ -83,7 +83,7 @@ function NoRequests({ isNarrowed }: { isNarrowed: boolean }) {
     <section className="empty">
       <h2>{t("requests.empty")}</h2>
       <p>{t("requests.emptyText")}</p>
-      <Command label={t("requests.empty")} text={curlFor("MODEL", platformAddress())} />
+      <Command label={t("requests.empty")} text={programFor("curl", "MODEL", platformAddress())} />
     </section>
   );
 }

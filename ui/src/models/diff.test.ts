@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { diffOf } from "./diff";
+
+test("what stayed, went and came, in its place", () => {
+  expect(diffOf("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 5\nc: 3\nd: 4\n")).toEqual([
+    { kind: "same", text: "a: 1" },
+    { kind: "gone", text: "b: 2" },
+    { kind: "new", text: "b: 5" },
+    { kind: "same", text: "c: 3" },
+    { kind: "new", text: "d: 4" },
+  ]);
+});
+
+test("equal texts differ in nothing", () => {
+  expect(diffOf("a\nb\n", "a\nb\n").every(({ kind }) => kind === "same")).toBe(true);
+});
