@@ -30,9 +30,9 @@ def test_the_whole_console_works_below_a_path(browser: Browser, behind: tuple[Pl
     ensure_password(platform)
     platform.deploy("org/below", backend="echo")
     with visit(browser, address) as visitor:
-        page = visitor.open("/ai/models/org/below")
+        page = visitor.open("/ai/models/org/below?tab=use")
         sign_in(page, PASSWORD)
-        expect(page.get_by_label("Use it")).to_contain_text(f"{address}/ai/v1/chat/completions")
+        expect(page.get_by_role("region", name="Use it")).to_contain_text(f"{address}/ai/v1/chat/completions")
         page.get_by_role("navigation").get_by_role("link").first.click()
         expect(live(page)).to_have_text("Live")
         expect(page).to_have_url(re.compile(f"^{re.escape(address)}/ai/"))

@@ -91,7 +91,9 @@ def test_a_model_tells_how_it_started_and_how_to_use_it(page: Page, platform: Pl
     expect(steps).to_contain_text("Ready")
     expect(steps).to_contain_text("64 MiB of memory")
     expect(steps.locator("li").first).to_contain_text("Pending")
-    expect(page.get_by_label("Use it")).to_contain_text(f"{platform.url}/v1/chat/completions")
+    page.get_by_role("tab", name="Use it").click()
+    expect(page.get_by_role("region", name="Use it")).to_contain_text(f"{platform.url}/v1/chat/completions")
+    page.get_by_role("tab", name="Overview").click()
     page.get_by_role("link", name=re.compile("Logs of instance")).click()
     expect(page.get_by_role("log")).not_to_be_empty()
 

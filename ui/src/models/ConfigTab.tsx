@@ -11,7 +11,7 @@ import { saveText } from "../parts/saveText";
 import { useQuestion } from "../parts/useQuestion";
 import { useMe, usePlatform } from "../platform";
 import { ConfigEdit } from "./ConfigEdit";
-import { diffOf } from "./diff";
+import { diffOf, shortened } from "./diff";
 import { useConsequences } from "./impact";
 import { restarts } from "./patch";
 import type { ModelSearch } from "./search";
@@ -200,7 +200,7 @@ function Difference({ model, from, to }: { model: Model; from: number; to: numbe
   );
 }
 
-const SIGNS = { same: " ", gone: "-", new: "+" } as const;
+const SIGNS = { same: " ", gone: "-", new: "+", skipped: " " } as const;
 
 export function Diff({ label, before, after }: { label: string; before: string; after: string }) {
   const { t } = useTranslation();
@@ -209,7 +209,7 @@ export function Diff({ label, before, after }: { label: string; before: string; 
   return (
     <section className="config diff" tabIndex={0} aria-label={label}>
       <pre>
-        {lines.map(({ kind, text }, at) => (
+        {shortened(lines).map(({ kind, text }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
           <span key={at} className={`is-${kind}`}>
             {`${SIGNS[kind]} ${text}\n`}

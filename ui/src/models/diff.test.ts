@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diffOf } from "./diff";
+import { diffOf, shortened } from "./diff";
 
 test("what stayed, went and came, in its place", () => {
   expect(diffOf("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 5\nc: 3\nd: 4\n")).toEqual([
@@ -13,4 +13,14 @@ test("what stayed, went and came, in its place", () => {
 
 test("equal texts differ in nothing", () => {
   expect(diffOf("a\nb\n", "a\nb\n").every(({ kind }) => kind === "same")).toBe(true);
+});
+
+test("what is far from every change is left out, in one place each", () => {
+  const many = Array.from({ length: 12 }, (_, at) => `line ${at}`);
+  const told = shortened(diffOf([...many, "a", ...many].join("\n"), [...many, "b", ...many].join("\n")));
+  expect(told.map(({ kind }) => kind)).toEqual([
+    "skipped",
+    ...["same", "same", "same", "gone", "new", "same", "same", "same"],
+    "skipped",
+  ]);
 });

@@ -5,6 +5,23 @@ export interface DiffLine {
   text: string;
 }
 
+type ShownLine = DiffLine | { kind: "skipped"; text: string };
+
+const CONTEXT = 3;
+
+/** What differs with the lines around it; `skipped` stands for those between. */
+export function shortened(lines: DiffLine[]): ShownLine[] {
+  const near = lines.map((_, at) => lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(isChange));
+  return lines.flatMap<ShownLine>((line, at) => {
+    if (near[at]) return [line];
+    return at === 0 || near[at - 1] ? [{ kind: "skipped", text: "…" }] : [];
+  });
+}
+
+function isChange({ kind }: DiffLine): boolean {
+  return kind !== "same";
+}
+
 /** By the longest common run of lines; configurations are short. */
 export function diffOf(before: string, after: string): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)];
