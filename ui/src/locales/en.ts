@@ -7,6 +7,7 @@ import * as acts from "../models/words";
 import * as overview from "../overview/words";
 import * as playground from "../playground/words";
 import * as requests from "../requests/words";
+import * as palette from "../shell/words";
 import * as usage from "../usage/words";
 import * as fleet from "../workers/words";
 export const en = {
@@ -207,4 +208,5 @@ export const en = {
   deployments: deployments.en,
   access: access.en,
   overview: overview.en,
+  palette: palette.en,
 };

@@ -7,6 +7,7 @@ import * as acts from "../models/words";
 import * as overview from "../overview/words";
 import * as playground from "../playground/words";
 import * as requests from "../requests/words";
+import * as palette from "../shell/words";
 import * as usage from "../usage/words";
 import * as fleet from "../workers/words";
 import type { Sentences } from "./sentences";
@@ -198,4 +199,5 @@ export const zh: Sentences = {
   deployments: deployments.zh,
   access: access.zh,
   overview: overview.zh,
+  palette: palette.zh,
 };

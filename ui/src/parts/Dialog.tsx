@@ -16,12 +16,12 @@ export function Dialog({ title, onClose, children }: Props) {
   useEffect(() => box.current?.showModal(), []);
   return (
     <dialog ref={box} className="dialog" aria-label={title} onClose={onClose}>
-      <header>
+      <div className="dialog-head">
         <h2>{title}</h2>
         <button type="button" className="quiet-button" onClick={onClose} aria-label={t("common.close")}>
           ✕
         </button>
-      </header>
+      </div>
       {children}
     </dialog>
   );

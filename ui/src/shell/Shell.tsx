@@ -4,6 +4,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMe, usePlatform } from "../platform";
 import { Bell } from "./Bell";
+import { Keys } from "./Keys";
 import { LanguageSwitch } from "./LanguageSwitch";
 import { LiveBadge } from "./LiveBadge";
 import { PLACES } from "./places";
@@ -37,6 +38,7 @@ export function Shell() {
           </ul>
         </nav>
         <div className="preferences">
+          <Keys />
           <Bell />
           <LiveBadge />
           <ThemeChoice />
