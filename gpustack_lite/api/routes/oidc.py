@@ -1,7 +1,7 @@
 """The two addresses that a browser visits on its way through an identity provider."""
 
 import html
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -13,7 +13,9 @@ from gpustack_lite.api.auth import CredentialFirst
 from gpustack_lite.api.context import Context, Ctx
 from gpustack_lite.api.oidc import COOKIE, COOKIE_SECONDS, Returned, Visitor
 from gpustack_lite.api.refusals import language
+from gpustack_lite.api.replies import Responses
 from gpustack_lite.api.routes.auth import cookie_path, keep_cookie, shown_agent
+from gpustack_lite.api.schemas.public import ErrorShape
 from gpustack_lite.domain import Sentence
 from gpustack_lite.errors import Refusal
 from gpustack_lite.messages import text
@@ -30,10 +32,15 @@ class CallbackQuery(BaseModel):
     error: Said = None
 
 
+_PAGE: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
+PAGES: Responses = {
+    "4XX": {"description": "A page with one sentence", "model": ErrorShape, **_PAGE},
+    502: {"description": "The provider cannot be asked", **_PAGE},
+}
 router = APIRouter(tags=["auth"], route_class=CredentialFirst)
 
 
-@router.get("/auth/oidc/start", status_code=303, response_class=RedirectResponse)
+@router.get("/auth/oidc/start", status_code=303, response_class=RedirectResponse, responses=PAGES)
 async def start(request: Request, context: Ctx) -> Response:
     try:
         ticket, there = await oidc.begin(context, _callback(request, context))
@@ -52,7 +59,7 @@ async def start(request: Request, context: Ctx) -> Response:
     return answer
 
 
-@router.get("/auth/oidc/callback", status_code=303, response_class=RedirectResponse)
+@router.get("/auth/oidc/callback", status_code=303, response_class=RedirectResponse, responses=PAGES)
 async def callback(request: Request, context: Ctx, said: Annotated[CallbackQuery, Query()]) -> Response:
     """Nothing in the address says where to go from here: the console is the one place."""
     returned = Returned(request.cookies.get(COOKIE), said.state, said.code, said.iss, said.error)

@@ -3670,6 +3670,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The provider cannot be asked */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
             /** @description Service Unavailable */
             503: {
                 headers: {
@@ -3679,12 +3688,13 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorShape"];
                 };
             };
-            /** @description Client Error */
+            /** @description A page with one sentence */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/html": string;
                     "application/json": components["schemas"]["ErrorShape"];
                 };
             };
@@ -3711,6 +3721,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The provider cannot be asked */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
             /** @description Service Unavailable */
             503: {
                 headers: {
@@ -3720,12 +3739,13 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorShape"];
                 };
             };
-            /** @description Client Error */
+            /** @description A page with one sentence */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/html": string;
                     "application/json": components["schemas"]["ErrorShape"];
                 };
             };
