@@ -53,12 +53,12 @@ export function useModelEvents(model: string): UseQueryResult<Listing<PlatformEv
 }
 
 /** Readings of devices change all the time and are not in the change stream: they are asked for while looked at. */
-export function useDevices(): UseQueryResult<Listing<Device>> {
+export function useDevices(everyMs = DEVICES_EVERY_MS): UseQueryResult<Listing<Device>> {
   const { api } = usePlatform();
   return useQuery({
     queryKey: ["devices"],
     queryFn: () => api.list<Device>("/api/v1/devices"),
-    refetchInterval: DEVICES_EVERY_MS,
+    refetchInterval: everyMs,
   });
 }
 

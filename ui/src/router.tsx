@@ -140,7 +140,7 @@ function NoSuchPage() {
     <>
       <h1>{t("app.notFound")}</h1>
       <p>
-        <Link to="/models">{t("app.toModels")}</Link>
+        <Link to="/">{t("app.toOverview")}</Link>
       </p>
     </>
   );

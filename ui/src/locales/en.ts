@@ -16,7 +16,7 @@ export const en = {
     skip: "Skip to content",
     navigation: "Main",
     notFound: "There is no such page.",
-    toModels: "Go to the models",
+    toOverview: "Go to the overview",
   },
   theme: { label: "Colours", light: "Light", dark: "Dark", auto: "As the system" },
   live: {

@@ -14,7 +14,7 @@ import type { Sentences } from "./sentences";
 
 export const zh: Sentences = {
   language: { switch: "English", label: "Switch to English" },
-  app: { skip: "跳到正文", navigation: "主导航", notFound: "没有这个页面。", toModels: "前往模型页" },
+  app: { skip: "跳到正文", navigation: "主导航", notFound: "没有这个页面。", toOverview: "前往概览" },
   theme: { label: "配色", light: "浅色", dark: "深色", auto: "跟随系统" },
   live: {
     connecting: "连接中",

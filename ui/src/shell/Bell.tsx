@@ -5,10 +5,14 @@ import { useTranslation } from "react-i18next";
 import { isGrave } from "../overview/attention";
 import { useAttention } from "../overview/useAttention";
 import { ShapeIcon } from "../parts/StateMark";
+import { useDevices } from "../platform";
+
+/** Faults act by themselves within seconds; to be told of them half a minute later is soon enough. */
+const DEVICES_EVERY_MS = 30_000;
 
 export function Bell() {
   const { t } = useTranslation();
-  const matters = useAttention();
+  const matters = useAttention(useDevices(DEVICES_EVERY_MS).data?.items);
   if (matters.length === 0) return null;
   const isBad = matters.some(isGrave);
   return (
