@@ -136,7 +136,7 @@ export const zh: Sentences = {
     gaveUp: "已放弃：重新启动模型以再试一次。",
     useTitle: "调用",
     useText: "任何 OpenAI 客户端都可使用此地址和模型名。",
-    useKey: "密钥由此命令生成：",
+    useKey: "密钥来自",
   },
   progress: {
     engine: "安装推理引擎",
