@@ -19,10 +19,10 @@ test-heavy: .venv/.dev
 	$(BIN)/python -m pytest -m slow --timeout 3600
 
 check: .venv/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	MYPYPATH=. $(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
+	$(BIN)/python scripts/audit.py
 
 fmt: .venv/.dev
 	$(BIN)/ruff check --fix .
