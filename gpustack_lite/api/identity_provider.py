@@ -9,12 +9,14 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlsplit
 
 from gpustack_lite.errors import Refusal
-from gpustack_lite.httpx_alone import httpx
 from gpustack_lite.ports import Clock
+
+if TYPE_CHECKING:
+    from gpustack_lite.httpx_alone import httpx
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 KEPT_SECONDS = 3600.0
@@ -30,7 +32,7 @@ Document = Mapping[str, Any]
 class IdentityProvider:
     """Keeps what it was told for an hour."""
 
-    transport: httpx.AsyncBaseTransport | None = None
+    transport: "httpx.AsyncBaseTransport | None" = None
     _metadata: tuple[str, float, Document] | None = None
     _keys: tuple[str, float, Sequence[Document]] | None = None
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -85,6 +87,8 @@ class IdentityProvider:
     async def _asked(
         self, method: str, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> Document:
+        from gpustack_lite.httpx_alone import httpx
+
         async with self._turns:
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -104,6 +108,8 @@ class IdentityProvider:
     async def _sent(
         self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str] | None
     ) -> tuple[int, bytes]:
+        from gpustack_lite.httpx_alone import httpx
+
         sent = {"accept": "application/json", **(headers or {})}
         async with (
             httpx.AsyncClient(transport=self.transport, timeout=TIMEOUT_SECONDS, follow_redirects=False) as client,

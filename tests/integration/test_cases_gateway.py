@@ -254,7 +254,8 @@ def test_e01_nothing_answers_who_shows_no_credential_or_that_of_a_user(outsider:
     routes += [("get", f"/api/agent/v1/{name}") for name in ("assignment", "logs")]
     routes += [("post", f"/api/agent/v1/{name}") for name in ("heartbeat", "status", "logs/1")]
     routes += [("get", path) for path in ("/metrics", "/docs", "/openapi.json", "/debug", "/slots", "/v1/models")]
-    is_open = {("get", "/api/v1/version"), ("post", "/api/v1/auth/login")}
+    is_open = {("get", "/api/v1/version"), ("post", "/api/v1/auth/login"), ("get", "/api/v1/auth/methods")}
+    is_open |= {("get", f"/api/v1/auth/oidc/{step}") for step in ("start", "callback")}
     own = {(method, path) for method, path in routes if path.startswith("/v1/")} | {
         ("get", "/api/v1/requests"),
         ("get", "/api/v1/requests/{ref}"),

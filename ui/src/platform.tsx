@@ -40,7 +40,7 @@ export function useMe(): UseQueryResult<Me> {
 
 export const useModels = () => useLive<Model>(["live", "model"], "/api/v1/models");
 export const useInstances = () => useLive<Instance>(["live", "instance"], "/api/v1/instances");
-export const useFiles = () => useLive<ModelFiles>(["live", "file"], "/api/v1/files");
+export const useFiles = (isAsked = true) => useLive<ModelFiles>(["live", "file"], "/api/v1/files", isAsked);
 export const useWorkers = () => useLive<Worker>(["live", "worker"], "/api/v1/workers");
 
 const NEWEST_EVENTS = 200;
@@ -62,7 +62,8 @@ export function useDevices(everyMs = DEVICES_EVERY_MS): UseQueryResult<Listing<D
   });
 }
 
-function useLive<T extends Entry>(key: LiveKey, path: string): UseQueryResult<Listing<T>> {
+function useLive<T extends Entry>(key: LiveKey, path: string, isAsked = true): UseQueryResult<Listing<T>> {
   const { api, live } = usePlatform();
-  return useQuery({ queryKey: key, queryFn: () => live.list(key, () => api.list<T>(path)) });
+  const queryFn = () => live.list(key, () => api.list<T>(path));
+  return useQuery({ queryKey: key, enabled: isAsked, queryFn });
 }

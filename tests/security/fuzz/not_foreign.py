@@ -8,6 +8,7 @@ NOT_FOREIGN: dict[str, str] = {
     "backends.mindie": "config.json of the model, which the worker read before: target `config`.",
     "backends.vllm_ascend": _CHECKED,
     "backends.vllm_use": _CHECKED,
+    "gpustack_lite.api.identity_provider": "Answers of a named provider: tests/unit/api/test_oidc.py spoils them.",
     "gpustack_lite.audit": "Reads what it wrote in the line above.",
     "gpustack_lite.cli.access": "Credentials that `login` wrote for this user alone.",
     "gpustack_lite.cli.child": "A variable that the supervisor sets for its child.",

@@ -2,15 +2,16 @@
 
 import { useMemo } from "react";
 import type { Device } from "../api/types";
-import { useFiles, useInstances, useModels, useWorkers } from "../platform";
+import { useFiles, useInstances, useMe, useModels, useWorkers } from "../platform";
 import { attention, type Matter } from "./attention";
 
 /** Devices are not in the change stream: whoever looks at them gives them. */
 export function useAttention(devices: Device[] = []): Matter[] {
+  const isAdmin = useMe().data?.role === "admin";
   const models = useModels().data?.items;
   const instances = useInstances().data?.items;
   const workers = useWorkers().data?.items;
-  const files = useFiles().data?.items;
+  const files = useFiles(isAdmin).data?.items;
   return useMemo(
     () =>
       attention({
