@@ -247,7 +247,7 @@ class Platform:
             body = {"name": name, "models": list(models), "scopes": list(scopes)}
             key = str(_ok(self.api.post("/api/v1/keys", json=body))["key"])
             if "inference" in scopes:
-                self.until(lambda: self._knows(key), seconds=10)
+                self.until(lambda: self._knows(key), seconds=40)
             self._keys[label] = key
         return self._keys[label]
 
